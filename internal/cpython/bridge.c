@@ -1,0 +1,219 @@
+#define _GNU_SOURCE
+#include "bridge.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* glibc's sigaction under its other name: the program defines one of its own, below. */
+extern int __sigaction(int number, const struct sigaction *action, struct sigaction *previous);
+
+int bridge_load(const char *path, bridge_library *library, char *error, size_t size) {
+	/* RTLD_GLOBAL: extension modules resolve CPython's symbols against it. dlerror is per thread, so it is read in this call. */
+	void *handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+	if (handle != NULL) {
+		library->get_version = (const char *(*)(void))dlsym(handle, "Py_GetVersion");
+		library->bytes_main = (int (*)(int, char **))dlsym(handle, "Py_BytesMain");
+		if (library->get_version != NULL && library->bytes_main != NULL) {
+			return 0;
+		}
+	}
+	const char *message = dlerror();
+	snprintf(error, size, "%s", message != NULL ? message : "unknown loader error");
+	return -1;
+}
+
+const char *bridge_version(const bridge_library *library) { return library->get_version(); }
+
+static pthread_t python_thread;
+static atomic_int python_runs;
+
+/* CPython ends the process by itself when it cannot initialize. Its message is in the capture pipe then: give the drain a moment, at
+ * most 0.2 s, to deliver it. Runs on C's exit only, which Go's orderly end does not use. */
+static void deliver_last_words(void) {
+	for (int attempt = 0; attempt < 200; attempt++) {
+		int waiting = 0;
+		if (ioctl(STDERR_FILENO, FIONREAD, &waiting) != 0 || waiting == 0) {
+			break;
+		}
+		usleep(1000);
+	}
+	usleep(5000); /* the drain has read the last of it, and is writing */
+}
+
+static _Atomic uintptr_t go_handler;
+
+/* Signals that stay Go's: it preempts goroutines with SIGURG, profiles with SIGPROF, and turns faults into panics. */
+static const int kept_by_go[] = {SIGURG, SIGPROF, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
+
+/* Go's runtime handles every signal, which CPython takes for handlers of C code: signal.getsignal gives None then, and user code that
+ * wants to restore what it found fails. Gives every other signal its default back before CPython looks. */
+static void release_signals(void) {
+	for (int number = 1; number < NSIG; number++) {
+		int kept = 0;
+		for (size_t i = 0; i < sizeof kept_by_go / sizeof kept_by_go[0]; i++) {
+			kept |= kept_by_go[i] == number;
+		}
+		struct sigaction now;
+		if (!kept && __sigaction(number, NULL, &now) == 0 && (uintptr_t)now.sa_sigaction == atomic_load(&go_handler) &&
+			atomic_load(&go_handler) != 0) {
+			signal(number, SIG_DFL);
+		}
+	}
+}
+
+int bridge_main(const bridge_library *library, int argc, char **argv) {
+	python_thread = pthread_self();
+	atexit(deliver_last_words);
+	release_signals();
+	atomic_store(&python_runs, 1);
+	int status = library->bytes_main(argc, argv);
+	atomic_store(&python_runs, 0);
+	return status;
+}
+
+int bridge_interrupt(void) {
+	if (!atomic_load(&python_runs)) {
+		return ESRCH;
+	}
+	return pthread_kill(python_thread, SIGINT);
+}
+
+/* A handler that the routing handler stands in front of. Written by bridge_guard_signals, read in signal context. */
+typedef struct {
+	_Atomic uintptr_t function;
+	atomic_int flags;
+} chained_handler;
+
+static const int guarded[] = {SIGINT, SIGTERM, SIGHUP};
+static chained_handler chained[NSIG];
+static atomic_int server_pid;
+static atomic_int notify_fd = -1;
+
+static int is_guarded(int number) { return number == SIGINT || number == SIGTERM || number == SIGHUP; }
+static int keep_ignoring_hangup; /* the server was started by nohup */
+
+static void call_chained(uintptr_t function, int number, siginfo_t *info, void *context) {
+	if (atomic_load(&chained[number].flags) & SA_SIGINFO) {
+		((void (*)(int, siginfo_t *, void *))function)(number, info, context);
+	} else {
+		((void (*)(int))function)(number);
+	}
+}
+
+/* Asks for the end of the server. A full pipe means that many signals wait already. */
+static void report(int number) {
+	unsigned char byte = (unsigned char)number;
+	ssize_t written = write(atomic_load(&notify_fd), &byte, 1);
+	(void)written;
+}
+
+/* The routing handler. Async-signal-safe. A signal from elsewhere ends the server. A SIGTERM or SIGHUP does so also from within,
+ * unless user code handles it, and reaches such a handler in any case. SIGINT from within is an interrupt; where user code has given
+ * it its default, which would end the process, it does nothing. */
+static void route(int number, siginfo_t *info, void *context) {
+	int saved = errno;
+	uintptr_t function = atomic_load(&chained[number].function);
+	int handled = function != (uintptr_t)SIG_DFL && function != (uintptr_t)SIG_IGN && function != atomic_load(&go_handler);
+	int own = info->si_code <= 0 && info->si_pid == atomic_load(&server_pid);
+	if (!own || (number != SIGINT && !handled && function != (uintptr_t)SIG_IGN)) {
+		report(number);
+	}
+	if (handled && (own || number != SIGINT)) {
+		call_chained(function, number, info, context);
+	}
+	errno = saved;
+}
+
+/* Runs in a forked child, before fork returns there: Go's runtime does not live in it, so nothing may stay routed to Go. */
+static void restore_in_child(void) {
+	for (int number = 1; number < NSIG; number++) {
+		struct sigaction now;
+		if (__sigaction(number, NULL, &now) != 0) {
+			continue;
+		}
+		uintptr_t function = (uintptr_t)now.sa_sigaction;
+		if (now.sa_sigaction == route) {
+			function = atomic_load(&chained[number].function);
+			now.sa_flags = atomic_load(&chained[number].flags);
+			now.sa_sigaction = (void (*)(int, siginfo_t *, void *))function;
+		} else if (function != atomic_load(&go_handler)) {
+			continue;
+		}
+		if (function == atomic_load(&go_handler)) {
+			now.sa_flags = 0;
+			now.sa_handler = SIG_DFL;
+		}
+		__sigaction(number, &now, NULL);
+	}
+}
+
+/* What sets a handler in this process through the C library's sigaction comes here, because the program's own symbol goes before the
+ * library's: CPython's signal.signal, and C extensions. A guarded signal keeps the routing handler, in front of the new one. */
+int sigaction(int number, const struct sigaction *action, struct sigaction *previous) {
+	struct sigaction now;
+	if (atomic_load(&server_pid) != (int)getpid() || !is_guarded(number) || __sigaction(number, NULL, &now) != 0 ||
+		now.sa_sigaction != route) {
+		return __sigaction(number, action, previous);
+	}
+	if (previous != NULL) {
+		*previous = now;
+		previous->sa_flags = atomic_load(&chained[number].flags);
+		previous->sa_sigaction = (void (*)(int, siginfo_t *, void *))atomic_load(&chained[number].function);
+	}
+	if (action != NULL && action->sa_sigaction != route) {
+		atomic_store(&chained[number].flags, action->sa_flags);
+		atomic_store(&chained[number].function, (uintptr_t)action->sa_sigaction);
+	}
+	return 0;
+}
+
+void bridge_guard_signals(int notify) {
+	struct sigaction first;
+	sigaction(SIGHUP, NULL, &first);
+	keep_ignoring_hangup = first.sa_handler == SIG_IGN;
+	sigaction(SIGTERM, NULL, &first);
+	atomic_store(&go_handler, (uintptr_t)first.sa_sigaction);
+	atomic_store(&notify_fd, notify);
+	atomic_store(&server_pid, (int)getpid());
+	pthread_atfork(NULL, NULL, restore_in_child);
+	bridge_repair_guard();
+}
+
+void bridge_repair_guard(void) {
+	if (atomic_load(&server_pid) == 0) {
+		return;
+	}
+	struct sigaction ours;
+	memset(&ours, 0, sizeof ours);
+	ours.sa_sigaction = route;
+	/* On the alternate stack, because Go's threads run on small ones. No SA_RESTART: an interrupt has to end system calls. */
+	ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
+	for (size_t i = 0; i < sizeof guarded / sizeof guarded[0]; i++) {
+		struct sigaction previous;
+		if (guarded[i] == SIGHUP && keep_ignoring_hangup) {
+			continue;
+		}
+		if (__sigaction(guarded[i], &ours, &previous) != 0 || previous.sa_sigaction == route) {
+			continue;
+		}
+		/* C's system() ignores SIGINT for a while and then puts back what it found, which is the routing handler: what that stands in
+		 * front of must still be Python's handler. */
+		uintptr_t before = atomic_load(&chained[guarded[i]].function);
+		int temporary = guarded[i] == SIGINT && (previous.sa_handler == SIG_IGN || previous.sa_handler == SIG_DFL);
+		if (!temporary || before == 0 || before == atomic_load(&go_handler)) {
+			atomic_store(&chained[guarded[i]].flags, previous.sa_flags);
+			atomic_store(&chained[guarded[i]].function, (uintptr_t)previous.sa_sigaction);
+		}
+	}
+}
+
+void bridge_flush(void) { fflush(stdout); }

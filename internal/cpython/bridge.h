@@ -1,0 +1,35 @@
+/* The C side of package cpython: load libpython, run it, interrupt it, route termination signals. */
+#ifndef IPYTHON_MCP_BRIDGE_H
+#define IPYTHON_MCP_BRIDGE_H
+
+#include <stddef.h>
+
+typedef struct {
+	const char *(*get_version)(void);
+	int (*bytes_main)(int argc, char **argv);
+} bridge_library;
+
+/* Opens the library at path and looks up what bridge_library names. Returns 0, or -1 with the loader's message copied into error
+ * (size bytes, always terminated). The handle is never closed: CPython cannot be unloaded. */
+int bridge_load(const char *path, bridge_library *library, char *error, size_t size);
+
+/* Py_GetVersion: a static string of the library's, valid before the interpreter is initialized. */
+const char *bridge_version(const bridge_library *library);
+
+/* Py_BytesMain on the calling thread, which becomes the target of bridge_interrupt. argv and its strings stay with CPython. */
+int bridge_main(const bridge_library *library, int argc, char **argv);
+
+/* Sends SIGINT to the thread inside bridge_main. Returns 0, or an error number (ESRCH when there is none). */
+int bridge_interrupt(void);
+
+/* Puts the routing handler in front of whatever handles SIGINT, SIGTERM and SIGHUP now. Fixes the server's process id, the descriptor that
+ * foreign signals are reported to (one byte each), and Go's own handler. Call it once. */
+void bridge_guard_signals(int notify);
+
+/* Puts the routing handler back where it was replaced; nothing before bridge_guard_signals. */
+void bridge_repair_guard(void);
+
+/* Flushes C's stdout, whose buffer C extensions and ctypes may have filled. */
+void bridge_flush(void);
+
+#endif

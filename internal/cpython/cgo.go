@@ -1,0 +1,90 @@
+package cpython
+
+/*
+// The program exports its symbols, so that its sigaction goes before the C library's.
+#cgo LDFLAGS: -rdynamic -ldl -lpthread
+#include <stdlib.h>
+#include "bridge.h"
+*/
+import "C"
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unsafe"
+)
+
+// errorSize is enough for the loader's message about two long paths.
+const errorSize = 4096
+
+// minimumMinor is the oldest supported Python 3: the oldest that the newest IPython runs on.
+const minimumMinor = 11
+
+// Library is a loaded libpython. It cannot be unloaded.
+type Library struct {
+	// Version is the version as in sys.version, up to the first space: "3.14.6".
+	Version string
+
+	table C.bridge_library
+}
+
+// Load opens the shared library at path and checks that its version is supported. The error is one line and says the way out.
+func Load(path string) (*Library, error) {
+	name := C.CString(path)
+	defer C.free(unsafe.Pointer(name))
+	message := (*C.char)(C.malloc(errorSize))
+	defer C.free(unsafe.Pointer(message))
+
+	library := &Library{}
+	if C.bridge_load(name, &library.table, message, errorSize) != 0 {
+		return nil, fmt.Errorf("cannot load the Python library %s: %s; choose an interpreter with a shared libpython",
+			path, C.GoString(message))
+	}
+	described := C.GoString(C.bridge_version(&library.table))
+	library.Version, _, _ = strings.Cut(described, " ")
+	if strings.Contains(described, "free-threading") {
+		return nil, fmt.Errorf("the Python library %s is a free-threaded build of %s, which is not supported; choose a regular build",
+			path, library.Version)
+	}
+	return library, checkVersion(path, library.Version)
+}
+
+func checkVersion(path, version string) error {
+	parts := strings.SplitN(version, ".", 3)
+	if len(parts) >= 2 && parts[0] == "3" {
+		// A release candidate reads "3.15.0rc1": only the second part matters, and it is a number.
+		if minor, err := strconv.Atoi(parts[1]); err == nil && minor >= minimumMinor {
+			return nil
+		}
+	}
+	return fmt.Errorf("the Python library %s is version %q; 3.%d or newer is needed", path, version, minimumMinor)
+}
+
+// Main runs the interpreter with the given command line, as the program args[0] would, and returns its exit status. It returns after
+// CPython has finalized. Call it once, on the process's main thread.
+func (l *Library) Main(args []string) int {
+	argv := C.malloc(C.size_t(len(args)+1) * C.size_t(unsafe.Sizeof(uintptr(0))))
+	// On the C heap and never freed: CPython keeps pointers into it until the process ends.
+	vector := unsafe.Slice((**C.char)(argv), len(args)+1)
+	for i, arg := range args {
+		vector[i] = C.CString(arg)
+	}
+	vector[len(args)] = nil
+	return int(C.bridge_main(&l.table, C.int(len(args)), (**C.char)(argv)))
+}
+
+// interrupt sends SIGINT to Python's thread, where it breaks system calls and reaches Python's own handler. It does nothing while no
+// interpreter runs. [Channel.Interrupt] is the one that cannot hit a later request.
+func interrupt() { C.bridge_interrupt() }
+
+// GuardSignals puts this package's handler in front of SIGINT, SIGTERM and SIGHUP, and reports those that come from other processes as one
+// byte each on the descriptor notify, which must not block. Call it once, before the interpreter starts; a [Channel] repairs it whenever user code
+// may have replaced a handler. A SIGHUP that is ignored from the start (nohup) stays ignored.
+func GuardSignals(notify int) { C.bridge_guard_signals(C.int(notify)) }
+
+// repairGuard puts the handler of GuardSignals back. It does nothing before that was called.
+func repairGuard() { C.bridge_repair_guard() }
+
+// FlushC flushes the C library's buffer of stdout, into which C extensions may have written.
+func FlushC() { C.bridge_flush() }

@@ -1,0 +1,140 @@
+package cpython
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// maximumFrame bounds what a reply may claim to be long, so that a damaged header is an error and not an allocation: 1 GiB.
+const maximumFrame = 1 << 30
+
+// ErrClosed is returned by Call and Receive when the interpreter's end of the channel is gone.
+var ErrClosed = errors.New("the Python interpreter has ended")
+
+// Channel carries frames between goroutines and the interpreter: an 8-byte big-endian length, then that many bytes. Receive is for the
+// frame that the interpreter sends by itself at its start; after that, each Call writes one request and reads one reply.
+type Channel struct {
+	python int // the interpreter's descriptor; close-on-exec, owned by Python once Main runs
+
+	exchange sync.Mutex // one Call at a time
+	file     *os.File
+
+	state   sync.Mutex // guards waiting
+	waiting bool       // a request is with Python and its reply has not been read
+}
+
+// NewChannel makes a connected pair of descriptors, both close-on-exec.
+func NewChannel() (*Channel, error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("cannot make the channel to the Python interpreter: %v", err)
+	}
+	if err := unix.SetNonblock(pair[0], true); err != nil {
+		return nil, fmt.Errorf("cannot set up the channel to the Python interpreter: %v", err)
+	}
+	return &Channel{python: pair[1], file: os.NewFile(uintptr(pair[0]), "python-channel")}, nil
+}
+
+// PythonFD is the descriptor number that the interpreter reads requests from and writes replies to.
+func (c *Channel) PythonFD() int { return c.python }
+
+// Receive waits for one frame. It fails with ErrClosed when the interpreter ends first.
+func (c *Channel) Receive() ([]byte, error) {
+	var header [8]byte
+	if _, err := io.ReadFull(c.file, header[:]); err != nil {
+		return nil, ErrClosed
+	}
+	length := binary.BigEndian.Uint64(header[:])
+	if length > maximumFrame {
+		return nil, fmt.Errorf("the Python interpreter announced a frame of %d bytes; at most %d are allowed", length, maximumFrame)
+	}
+	frame := make([]byte, length)
+	if _, err := io.ReadFull(c.file, frame); err != nil {
+		return nil, ErrClosed
+	}
+	return frame, nil
+}
+
+// Call sends one request and waits for its reply, however long Python takes. It may be called from any goroutine; calls do not overlap.
+func (c *Channel) Call(request []byte) ([]byte, error) {
+	c.exchange.Lock()
+	defer c.exchange.Unlock()
+	c.setWaiting(true)
+	defer c.setWaiting(false)
+	defer guardWhileRunning()()
+
+	frame := make([]byte, 8, 8+len(request))
+	binary.BigEndian.PutUint64(frame, uint64(len(request)))
+	if _, err := c.file.Write(append(frame, request...)); err != nil {
+		return nil, ErrClosed
+	}
+	reply, err := c.Receive()
+	FlushC()
+	return reply, err
+}
+
+// guardInterval is how often the signal handlers are put back while user code may be replacing them.
+const guardInterval = 20 * time.Millisecond
+
+// guardWhileRunning keeps GuardSignals' handler in place until the returned function is called, and once more then.
+func guardWhileRunning() (stop func()) {
+	var mu sync.Mutex // guards stopped, and keeps a late tick from running after stop
+	stopped := false
+	var timer *time.Timer
+	tick := func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if !stopped {
+			repairGuard()
+			timer.Reset(guardInterval)
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	timer = time.AfterFunc(guardInterval, tick)
+	return func() {
+		mu.Lock()
+		defer mu.Unlock()
+		stopped = true
+		timer.Stop()
+		repairGuard()
+	}
+}
+
+func (c *Channel) setWaiting(waiting bool) {
+	c.state.Lock()
+	defer c.state.Unlock()
+	c.waiting = waiting
+}
+
+// Interrupt raises KeyboardInterrupt in the request that runs now and reports whether there was one. The signal is sent under the lock
+// that the end of a Call takes, so it can never reach a later request: Python has seen it before the next one is written.
+func (c *Channel) Interrupt() bool {
+	c.state.Lock()
+	defer c.state.Unlock()
+	if c.waiting {
+		interrupt()
+	}
+	return c.waiting
+}
+
+// Finish tells the interpreter that no request will follow: it leaves its loop and finalizes. Call it while no Call runs, or the running
+// one will be the last.
+func (c *Channel) Finish() error {
+	raw, err := c.file.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var shut error
+	if err := raw.Control(func(fd uintptr) { shut = unix.Shutdown(int(fd), unix.SHUT_WR) }); err != nil {
+		return err
+	}
+	return shut
+}

@@ -1,0 +1,349 @@
+package cpython_test
+
+import (
+	"bytes"
+	_ "embed"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ipython-mcp/internal/bundle"
+	"ipython-mcp/internal/cpython"
+)
+
+// evaluator is a Python program that answers each request with what it evaluates to, or the name of the exception.
+//
+//go:embed testdata/evaluator.py
+var evaluator string
+
+// scenarioVariable makes the test binary run one scenario inside an interpreter of its own instead of the tests: there is one per process.
+const scenarioVariable = "CPYTHON_TEST_SCENARIO"
+
+func init() { runtime.LockOSThread() }
+
+func TestMain(m *testing.M) {
+	name := os.Getenv(scenarioVariable)
+	if name == "" {
+		os.Exit(m.Run())
+	}
+	os.Exit(runScenario(scenarios[name]))
+}
+
+// session is what a scenario has in hand.
+type session struct {
+	channel *cpython.Channel
+	foreign *os.File // reports of signals from other processes
+}
+
+func runScenario(scenario func(*session) error) int {
+	python, library := os.Getenv("CPYTHON_TEST_PYTHON"), os.Getenv("CPYTHON_TEST_LIBRARY")
+	loaded, err := cpython.Load(library)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	channel, err := cpython.NewChannel()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	cpython.GuardSignals(int(write.Fd()))
+	outcome := make(chan error, 1)
+	go func() {
+		s := &session{channel, read}
+		// The first answer says that Python's handler for SIGINT is in place: an interrupt before that would end the process.
+		err := s.eval("0", "0")
+		if err == nil {
+			err = scenario(s)
+		}
+		outcome <- err
+		_ = channel.Finish() // fails only when the interpreter has ended, which Main tells
+	}()
+	status := loaded.Main([]string{python, "-I", "-c", evaluator, strconv.Itoa(channel.PythonFD())})
+	if err := <-outcome; err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return status
+}
+
+func (s *session) eval(code, want string) error {
+	reply, err := s.channel.Call([]byte(code))
+	if err != nil {
+		return fmt.Errorf("%.60s: %w", code, err)
+	}
+	if string(reply) != want {
+		return fmt.Errorf("%.60s gave %.200q, want %q", code, reply, want)
+	}
+	return nil
+}
+
+func (s *session) evalAll(pairs ...string) error {
+	for i := 0; i < len(pairs); i += 2 {
+		if err := s.eval(pairs[i], pairs[i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// interrupted interrupts code once it says, through a pipe, that it runs.
+func (s *session) interrupted(code string) error {
+	read, write, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer read.Close()
+	defer write.Close()
+	done := make(chan error, 1)
+	go func() {
+		done <- s.eval(fmt.Sprintf("(os.write(%d, b'x'), %s)", write.Fd(), code), "KeyboardInterrupt")
+	}()
+	if _, err := read.Read(make([]byte, 1)); err != nil {
+		return err
+	}
+	for {
+		// By the end of the pause it most likely blocks; where it does not yet, or the exception was lost in a finalizer, another follows.
+		select {
+		case err := <-done:
+			return err
+		case <-time.After(50 * time.Millisecond):
+			s.channel.Interrupt()
+		}
+	}
+}
+
+// nothingReported checks that no foreign signal was seen.
+func (s *session) nothingReported() error {
+	if err := s.foreign.SetReadDeadline(time.Now()); err != nil {
+		return err
+	}
+	buffer := make([]byte, 1)
+	if n, err := s.foreign.Read(buffer); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+		return fmt.Errorf("signal %d was reported as foreign (%v)", buffer[0], err)
+	}
+	return nil
+}
+
+func (s *session) reported(number unix.Signal) error {
+	buffer := make([]byte, 1)
+	if _, err := s.foreign.Read(buffer); err != nil || buffer[0] != byte(number) {
+		return fmt.Errorf("reported %d (%v), want %d", buffer[0], err, number)
+	}
+	return nil
+}
+
+func fromOutside(number string) error {
+	return exec.Command("sh", "-c", fmt.Sprintf("kill -%s %d", number, os.Getpid())).Run()
+}
+
+var scenarios = map[string]func(*session) error{
+	"evaluates on the main thread": func(s *session) error {
+		return s.evalAll("1 + 1", "2", "threading.current_thread() is threading.main_thread()", "True",
+			"threading.get_native_id() == os.getpid()", "True", "1 / 0", "ZeroDivisionError")
+	},
+	"carries large frames": func(s *session) error {
+		return s.evalAll("len('"+strings.Repeat("x", 64<<20)+"')", strconv.Itoa(64<<20), "len('é' * 3)", "3")
+	},
+	"interrupts what blocks": func(s *session) error {
+		for _, code := range []string{
+			"time.sleep(600)",
+			"exec('while True: pass')",
+			"threading.Event().wait()",
+			"subprocess.run(['sleep', '600'])",
+			"queue.Queue().get()",
+			"[pair.append(socket.socketpair()), pair[-1][0].recv(1)]",
+		} {
+			if err := s.interrupted(code); err != nil {
+				return err
+			}
+		}
+		return s.eval("1 + 1", "2")
+	},
+	"interrupts work after system() and after a change of handlers": func(s *session) error {
+		for _, code := range []string{
+			"os.system('sleep 0.2')", "os.system('true')", "signal.signal(signal.SIGINT, signal.SIG_IGN)", "signal.signal(signal.SIGINT, on_interrupt)",
+		} {
+			if _, err := s.channel.Call([]byte(code)); err != nil {
+				return err
+			}
+		}
+		return s.interrupted("time.sleep(600)")
+	},
+	"interrupts never reach the next request": func(s *session) error {
+		stop, stopped := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(stopped)
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					s.channel.Interrupt()
+				}
+			}
+		}()
+		for range 2000 {
+			reply, err := s.channel.Call([]byte("1 + 1"))
+			if err != nil || (string(reply) != "2" && string(reply) != "KeyboardInterrupt") {
+				return fmt.Errorf("got %q, %v", reply, err)
+			}
+		}
+		close(stop)
+		<-stopped
+		if s.channel.Interrupt() {
+			return errors.New("an idle interpreter was interrupted")
+		}
+		return s.eval("1 + 1", "2")
+	},
+	"foreign signals are reported whatever user code does": func(s *session) error {
+		for _, set := range []string{"None", "signal.signal(signal.SIGTERM, signal.SIG_IGN)", "signal.signal(signal.SIGTERM, signal.SIG_DFL)"} {
+			if _, err := s.channel.Call([]byte(set)); err != nil {
+				return err
+			}
+			if err := fromOutside("TERM"); err != nil {
+				return err
+			}
+			if err := s.reported(unix.SIGTERM); err != nil {
+				return fmt.Errorf("after %s: %w", set, err)
+			}
+		}
+		if err := fromOutside("INT"); err != nil {
+			return err
+		}
+		return s.reported(unix.SIGINT)
+	},
+	"foreign signals are reported while user code runs": func(s *session) error {
+		running := make(chan error, 1)
+		go func() {
+			running <- s.eval("[signal.signal(signal.SIGTERM, signal.SIG_IGN), time.sleep(600)]", "KeyboardInterrupt")
+		}()
+		seen := make(chan error, 1)
+		go func() { seen <- s.reported(unix.SIGTERM) }()
+		for {
+			if err := fromOutside("TERM"); err != nil { // ignored until the guard is repaired
+				return err
+			}
+			select {
+			case err := <-seen:
+				if err != nil {
+					return err
+				}
+				for s.channel.Interrupt() {
+					time.Sleep(10 * time.Millisecond)
+				}
+				return <-running
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	},
+	"signals are as plain Python's": func(s *session) error {
+		if err := s.evalAll(
+			"[n.name for n in signal.valid_signals() if isinstance(n, signal.Signals) and signal.getsignal(n) is None and n.name not in kept]", "[]",
+			"signal.signal(signal.SIGALRM, signal.signal(signal.SIGALRM, print))", "<built-in function print>",
+		); err != nil {
+			return err
+		}
+		return s.nothingReported()
+	},
+	"own signals reach user code's handler": func(s *session) error {
+		if err := s.evalAll(
+			"signal.signal(signal.SIGTERM, lambda *_: seen.append('term')) and None", "None",
+			"[os.kill(os.getpid(), signal.SIGTERM), time.sleep(0)] and seen", "['term']",
+			"[signal.raise_signal(signal.SIGINT), time.sleep(600)]", "KeyboardInterrupt",
+		); err != nil {
+			return err
+		}
+		return s.nothingReported()
+	},
+	"forked children die of SIGTERM by default": func(s *session) error {
+		if err := s.evalAll("fork_and_terminate()", strconv.Itoa(int(unix.SIGTERM)),
+			"exec_and_terminate()", strconv.Itoa(-int(unix.SIGTERM))); err != nil {
+			return err
+		}
+		return s.nothingReported()
+	},
+	"ends orderly": func(s *session) error {
+		return s.eval("atexit.register(os.write, 2, b'atexit ran\\n') and None", "None")
+	},
+	"a call after the end fails": func(s *session) error {
+		if _, err := s.channel.Call([]byte("stop()")); !errors.Is(err, cpython.ErrClosed) {
+			return fmt.Errorf("got %v", err)
+		}
+		if _, err := s.channel.Call([]byte("1")); !errors.Is(err, cpython.ErrClosed) {
+			return fmt.Errorf("got %v", err)
+		}
+		return nil
+	},
+}
+
+func TestInterpreter(t *testing.T) {
+	python, library := bundledPython(t)
+	for name := range scenarios {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			child := exec.CommandContext(t.Context(), os.Args[0])
+			child.Env = append(os.Environ(), scenarioVariable+"="+name, "CPYTHON_TEST_PYTHON="+python, "CPYTHON_TEST_LIBRARY="+library)
+			var stderr bytes.Buffer
+			child.Stderr = &stderr
+			if err := child.Run(); err != nil {
+				t.Fatalf("%v\n%s", err, &stderr)
+			}
+			if name == "ends orderly" && stderr.String() != "atexit ran\n" {
+				t.Errorf("stderr is %q", &stderr)
+			}
+		})
+	}
+}
+
+func bundledPython(t *testing.T) (python, library string) {
+	t.Helper()
+	cache, cleanup, err := bundle.OpenCache("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cleanup(); err != nil {
+			t.Error(err)
+		}
+	})
+	tree, err := cache.CPython(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree.Path(bundle.Interpreter), tree.Path(bundle.Library)
+}
+
+func TestLoad_Refuses(t *testing.T) {
+	noLibrary := filepath.Join(t.TempDir(), "text")
+	if err := os.WriteFile(noLibrary, []byte("text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ name, path, want string }{
+		{"missing", filepath.Join(t.TempDir(), "none.so"), "No such file"},
+		{"no library", noLibrary, "choose an interpreter"},
+		{"another library", "libm.so.6", "Py_"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := cpython.Load(test.path)
+			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), test.path) ||
+				strings.Contains(err.Error(), "\n") {
+				t.Errorf("Load(%q) says %v", test.path, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,29 @@
+// Package cpython loads one CPython into this process and exchanges bytes with it.
+//
+// # Threads
+//
+// [Library.Main] runs CPython on the process's main OS thread until it finalizes; package main locks that thread in init. It alone
+// runs Python. Every other function may be called from any goroutine, and none of them ever needs the GIL: requests and replies
+// cross a socket pair ([Channel]), interrupts are signals sent to Python's thread ([Interrupt]).
+//
+// # Ownership
+//
+// No Python object is ever seen here. Of the C API, only Py_GetVersion and Py_BytesMain are called, both found by name with dlsym, so
+// neither headers nor a Python at link time are needed and one binary serves every minor version. The argument vector
+// handed to Py_BytesMain lives on the C heap until the process ends, because CPython keeps pointers into it.
+//
+// # Signals
+//
+// SIGINT, SIGTERM and SIGHUP go through a handler of this package ([GuardSignals]). One that comes from another process is reported
+// on a pipe and ends the server, whatever handlers user code installed; one that this process sends itself (an interrupt, or
+// user code calling os.kill) goes to user code's handler. Other signals have their default when CPython starts, except the few that Go's
+// runtime needs. A forked child gets default handlers back.
+//
+// # Lifetime
+//
+// One interpreter per process, started once. CPython cannot be loaded twice or restarted.
+//
+// # Not supported
+//
+// Free-threaded builds, builds without a shared library, and versions before 3.11: [Load] says so.
+package cpython

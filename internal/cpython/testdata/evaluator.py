@@ -1,0 +1,74 @@
+"""Answers each request on the descriptor in argv[1] with what it evaluates to, or with the name of the exception."""
+
+import atexit
+import os
+import queue
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+
+connection = socket.socket(fileno=int(sys.argv[1]))
+running = False
+quiet_until = 0.0
+# Signals that Go's runtime keeps, or the program under test routes.
+kept = "SIGURG SIGPROF SIGSEGV SIGBUS SIGFPE SIGILL SIGTRAP SIGABRT SIGSYS SIGTERM SIGHUP".split()
+seen = []
+pair = []
+
+
+def on_interrupt(*_):
+    global quiet_until
+    now = time.monotonic()
+    if running and now > quiet_until:
+        quiet_until = now + 0.02  # the handling of the first must not be interrupted by a second
+        raise KeyboardInterrupt
+
+
+def fork_and_terminate():
+    pid = os.fork()
+    if pid == 0:
+        time.sleep(600)
+        os._exit(0)
+    os.kill(pid, signal.SIGTERM)
+    return os.WTERMSIG(os.waitpid(pid, 0)[1])
+
+
+def exec_and_terminate():
+    child = subprocess.Popen([sys.executable, "-c", "import time; print(flush=True); time.sleep(600)"], stdout=subprocess.PIPE)
+    child.stdout.readline()
+    child.terminate()
+    return child.wait()
+
+
+def stop():
+    connection.close()
+    sys.exit(0)
+
+
+def receive(size):
+    data = bytearray(size)
+    view = memoryview(data)
+    while view:
+        count = connection.recv_into(view)
+        if count == 0:
+            sys.exit(0)
+        view = view[count:]
+    return bytes(data)
+
+
+signal.signal(signal.SIGINT, on_interrupt)
+while True:
+    code = receive(struct.unpack(">Q", receive(8))[0])
+    try:
+        running = True
+        answer = str(eval(code))
+        running = False
+    except (Exception, KeyboardInterrupt) as error:
+        running = False
+        answer = type(error).__name__
+    reply = answer.encode()
+    connection.sendall(struct.pack(">Q", len(reply)) + reply)
