@@ -1,0 +1,106 @@
+"""Frames over the socket to the embedding process: an 8-byte big-endian length and that many bytes of UTF-8 JSON.
+
+Main thread of the server process only. A forked child never uses it: `abandon` closes its copy of the descriptor.
+Text is escaped a last time here, so that no lone surrogate leaves whatever a caller forgot.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import struct
+import sys
+from typing import Any
+
+_HEADER = struct.Struct(">Q")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_READ_BYTES = 1 << 20
+# Objects of their own: user code may replace json.dumps and json.loads.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+_DECODER = json.JSONDecoder()
+_ID = re.compile(rb'\A\s*\{\s*"id"\s*:\s*(\d+)')
+
+
+class RequestError(Exception):
+    """A frame that is no request; `number` is the id it seems to have, 0 if none."""
+
+    def __init__(self, number: int, message: str) -> None:
+        super().__init__(message)
+        self.number = number
+
+
+class Channel:
+    """One end of the stream. Blocking; interruptions by signals are retried by Python itself."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._socket = socket.socket(fileno=descriptor)
+        self._socket.setblocking(True)
+        os.set_inheritable(descriptor, False)
+
+    def fileno(self) -> int:
+        """The descriptor, -1 when abandoned."""
+        return self._socket.fileno()
+
+    def receive(self) -> dict[str, Any] | None:
+        """The next request, None at the end of the stream. Raises `RequestError` for a frame that is none."""
+        header = self._read(_HEADER.size)
+        if header is None:
+            return None
+        frame = self._read(_HEADER.unpack(header)[0])
+        return None if frame is None else decode(frame)
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Sends one message. Raises `OSError` when the other side is gone."""
+        frame = encode(message)
+        self._socket.sendall(_HEADER.pack(len(frame)) + frame)
+
+    def abandon(self) -> None:
+        """Closes this process's copy of the descriptor, leaving the stream to the process that forked this one."""
+        self._socket.close()
+
+    def _read(self, size: int) -> bytes | None:
+        pieces = bytearray()
+        while len(pieces) < size:
+            piece = self._socket.recv(min(size - len(pieces), _READ_BYTES))
+            if not piece:
+                return None
+            pieces += piece
+        return bytes(pieces)
+
+
+def encode(message: dict[str, Any]) -> bytes:
+    """The message as UTF-8 JSON, integers in full whatever the interpreter's conversion limit is."""
+    text: str = _unlimited(lambda: _ENCODER.encode(message))
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return _SURROGATE.sub(lambda found: f"\\\\u{ord(found[0]):04x}", text).encode()
+
+
+def decode(frame: bytes) -> dict[str, Any]:
+    """The request in a frame."""
+    try:
+        request = _unlimited(lambda: _DECODER.decode(frame.decode()))
+    except (ValueError, RecursionError) as error:
+        found = _ID.match(frame)
+        raise RequestError(int(found[1]) if found else 0, f"{type(error).__name__}: {error}") from error
+    if not isinstance(request, dict):
+        raise RequestError(0, f"the frame holds a {type(request).__name__}, not an object")
+    return request
+
+
+def _unlimited(convert: Any) -> Any:
+    """The result of a conversion, with the limit on the length of integers lifted only if it has to be."""
+    try:
+        return convert()
+    except ValueError:
+        allowed = sys.get_int_max_str_digits()
+        if allowed == 0:
+            raise
+        sys.set_int_max_str_digits(0)
+        try:
+            return convert()
+        finally:
+            sys.set_int_max_str_digits(allowed)

@@ -1,0 +1,111 @@
+"""Compiles cells: as a whole before anything of them runs, under names that a person can read. Main thread."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import warnings
+from typing import Any
+
+from IPython.core.compilerop import CachingCompiler
+
+from ipymcp.text import escape
+
+# The flag of that name in CPython's C API and in `codeop`, the same number in every version.
+_ALLOW_INCOMPLETE_INPUT = 0x4000
+# Cells whose source is kept in any case, and what keeps it longer.
+_KEPT_SOURCES = 1000
+_DEFINES = ("def ", "class ", "lambda")
+# Calls that need a running loop, and calls that refuse one.
+_NEED_LOOP = frozenset({"create_task", "get_running_loop", "current_task"})
+_REFUSE_LOOP = frozenset({"run", "run_until_complete", "run_forever", "Runner"})
+
+
+class CellCompiler(CachingCompiler):
+    """IPython's compiler, with `Cell [n]` for the name and a trial of the whole cell."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        # Meant for a prompt that asks for more lines: it hides what is wrong with an unclosed bracket.
+        self.flags &= ~_ALLOW_INCOMPLETE_INPUT
+
+    def get_code_name(self, raw_code: str, transformed_code: str, number: int) -> str:
+        """`Cell [n]`, n being the execution count."""
+        return f"Cell [{number}]"
+
+    def cache(self, transformed_code: str, number: int = 0, raw_code: str | None = None) -> str:
+        """Keeps the source of a cell for tracebacks and `inspect`, and lets that of old cells go.
+
+        Functions may outlive their cell by far: sources that define something stay.
+        """
+        name: str = super().cache(transformed_code, number, raw_code)
+        old = self.get_code_name("", "", number - _KEPT_SOURCES)
+        self._filename_map.pop(old, None)
+        entry: Any = linecache.cache.get(old)
+        if entry is not None and not any(word in line for line in entry[2] for word in _DEFINES):
+            del linecache.cache[old]
+        return name
+
+    def ast_parse(self, source: str, filename: str = "<unknown>", symbol: str = "exec") -> ast.AST:
+        """Parses a cell; raises what compiling all of it would, so that nothing runs before a late error."""
+        try:
+            tree: ast.AST = super().ast_parse(source, filename, symbol)
+            whole: Any = source
+            if isinstance(tree, ast.Module) and any(_is_lone_surrogate_text(node) for node in tree.body):
+                # CPython 3.13 and newer cannot compile such a string as a docstring, which a first or single one is.
+                whole = ast.Module([node for node in tree.body if not _is_lone_surrogate_text(node)], tree.type_ignores)
+                tree.body = [*(node for node in tree.body[:-1] if node in whole.body), tree.body[-1]]
+            with warnings.catch_warnings():
+                # The statements are compiled again one by one, and warn then.
+                warnings.simplefilter("ignore")
+                compile(whole, filename, symbol, self.flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+        except RecursionError as error:
+            raise SyntaxError("the code is nested too deeply to compile", (filename, None, None, None)) from error
+        return tree
+
+
+def _is_lone_surrogate_text(node: ast.stmt) -> bool:
+    """Whether a statement is nothing but a string with a lone surrogate."""
+    value = node.value.value if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) else None
+    return isinstance(value, str) and escape(value) != value
+
+
+def needs_loop(source: str) -> bool:
+    """Whether a cell calls, outside of functions, what only works while a loop runs (`asyncio.create_task`).
+
+    A cell that also starts a loop itself (`asyncio.run`) does not: that works only while none runs.
+    """
+    if not any(name in source for name in _NEED_LOOP):
+        return False
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return False
+    called = {_called(node) for statement in tree.body for node in _outside_functions(statement)}
+    started = {_called(node) for node in ast.walk(tree) if _called(node)}
+    return bool(called & _NEED_LOOP) and not started & _REFUSE_LOOP
+
+
+def _outside_functions(node: ast.AST) -> list[ast.AST]:
+    found: list[ast.AST] = []
+    waiting = [node]
+    while waiting:
+        current = waiting.pop()
+        if isinstance(current, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            continue
+        found.append(current)
+        waiting.extend(ast.iter_child_nodes(current))
+    return found
+
+
+def _called(node: ast.AST) -> str:
+    if not isinstance(node, ast.Call):
+        return ""
+    function: Any = node.func
+    if isinstance(function, ast.Name):
+        return function.id
+    if not isinstance(function, ast.Attribute):
+        return ""
+    # `subprocess.run` and the like start no loop.
+    of_asyncio = isinstance(function.value, ast.Name) and function.value.id == "asyncio"
+    return function.attr if function.attr != "run" or of_asyncio else ""

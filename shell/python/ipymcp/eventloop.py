@@ -1,0 +1,127 @@
+"""The one asyncio loop of the main thread, where background tasks go on between requests.
+
+Main thread only. It runs while the server waits; it does not run while a synchronous cell does, so that `asyncio.run`
+works there; a coroutine of user code runs on it. What a background task raises never ends the wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import select
+from collections.abc import Coroutine
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from ipymcp.interrupts import Interrupts
+
+# Seconds that a cancelled coroutine, and every task at the end, gets to clean up.
+_CLEANUP_SECONDS = 1.0
+
+
+class EventLoop:
+    """Owner of the loop; makes a new one where user code closed it."""
+
+    def __init__(self, interrupts: Interrupts) -> None:
+        self.interrupts = interrupts
+        self._loop = asyncio.new_event_loop()
+        self._waiting = False
+        self._abandoned = False
+        self.interrupted = False
+
+    def establish(self) -> asyncio.AbstractEventLoop:
+        """Makes the loop the thread's current one: `asyncio.run` takes that away, and so may user code."""
+        if self._loop.is_closed():
+            self._loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(self._loop)
+        return self._loop
+
+    def wait_readable(self, descriptor: int) -> None:
+        """Runs background tasks until the descriptor is readable or unusable, or this is a forked child.
+
+        They get a turn even if it is readable at once, so that a busy client does not starve them.
+        """
+
+        def readable() -> bool:
+            # A poll object of its own: the signal handler asks as well, also in the middle of another asking.
+            poll = select.poll()
+            poll.register(descriptor, select.POLLIN)
+            return bool(poll.poll(0))
+
+        while not self._abandoned:
+            self._replace_broken()
+            loop = self.establish()
+            try:
+                loop.add_reader(descriptor, loop.stop)
+            except OSError:
+                return
+            self._waiting, self.interrupts.request_waits = True, readable
+            try:
+                loop.run_forever()
+            except BaseException:  # noqa: S110 - SystemExit of a task ends a turn of the loop, not the server
+                pass
+            finally:
+                self._waiting, self.interrupts.request_waits = False, None
+                with suppress(Exception):
+                    loop.remove_reader(descriptor)
+            if readable():
+                return
+
+    def _replace_broken(self) -> None:
+        """Gives up a loop that still counts as running, as one does that a signal handler of the user's raised in."""
+        if self._loop.is_running():
+            asyncio._set_running_loop(None)
+            self._loop = asyncio.new_event_loop()
+
+    def abandon(self) -> None:
+        """In a forked child: ends the wait that the child inherited, if it did."""
+        self._abandoned = True
+        if self._waiting:
+            self._loop.stop()
+
+    def run(self, work: Coroutine[Any, Any, Any]) -> Any:
+        """Runs a coroutine to its end. An interruption cancels it; what it then raises is `KeyboardInterrupt`.
+
+        `interrupted` says afterwards whether that happened, for a coroutine that does not raise what it is told.
+        """
+        loop = self.establish()
+        self.interrupted = False
+        task: asyncio.Task[Any] | None = None
+
+        def cancel() -> None:
+            self.interrupted = True
+            if task is not None:
+                loop.call_soon_threadsafe(task.cancel)
+
+        try:
+            task = loop.create_task(work)
+            return self.interrupts.run_on_loop(partial(loop.run_until_complete, task), cancel)
+        except BaseException as error:
+            self._abort(task, work)
+            if self.interrupted and isinstance(error, asyncio.CancelledError):
+                raise KeyboardInterrupt().with_traceback(error.__traceback__) from None
+            raise
+
+    def _abort(self, task: asyncio.Task[Any] | None, work: Coroutine[Any, Any, Any]) -> None:
+        """Ends what an interruption left, giving it time to clean up."""
+        if task is None:
+            work.close()
+        elif not task.done():
+            task.cancel()
+            with suppress(asyncio.CancelledError, RuntimeError):
+                self._loop.run_until_complete(asyncio.wait({task}, timeout=_CLEANUP_SECONDS))
+
+    def close(self) -> None:
+        """Cancels what is left and closes the loop, quietly."""
+        loop = self.establish()
+        loop.set_exception_handler(lambda _loop, _context: None)
+        with suppress(BaseException):
+            tasks = asyncio.all_tasks(loop)
+            for task in tasks:
+                task.cancel()
+            if tasks:
+                loop.run_until_complete(asyncio.wait(tasks, timeout=_CLEANUP_SECONDS))
+            loop.run_until_complete(asyncio.wait_for(loop.shutdown_asyncgens(), _CLEANUP_SECONDS))
+        with suppress(BaseException):
+            asyncio.set_event_loop(None)
+            loop.close()

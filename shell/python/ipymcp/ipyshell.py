@@ -1,0 +1,245 @@
+"""The IPython shell of the server.
+
+Main thread. It writes nothing to disk but in its scratch directory, and prints nothing that belongs in the answer.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+
+from IPython.core import events
+from IPython.core.error import StdinNotImplementedError
+from IPython.core.inputtransformer2 import leading_empty_lines
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.profiledir import ProfileDir
+from IPython.utils.text import LSString, SList
+from traitlets import Type
+from traitlets.config import Config
+
+from ipymcp.compiling import CellCompiler, needs_loop
+from ipymcp.display import CollectingPublisher, RecordingHook
+from ipymcp.eventloop import EventLoop
+from ipymcp.history import KEPT_EXECUTIONS, MemoryHistory
+from ipymcp.installing import Installer
+from ipymcp.limits import Limits
+from ipymcp.names import SIX
+from ipymcp.terminal import before_cell_magic, no_editor, print_page, shell_program
+from ipymcp.tracebacks import format_traceback
+
+# What every `__main__` module has, and what `multiprocessing` and `inspect` read from it.
+_MAIN_ATTRIBUTES = {"__name__": "__main__", "__doc__": None, "__package__": None, "__loader__": None, "__spec__": None}
+
+# Methods that user code could hide behind attributes of the instance, and that run the next cell.
+_RUNNERS = ("run_cell", "run_cell_async", "run_ast_nodes", "run_code", "transform_cell", "transform_ast")
+
+
+class NamespaceShell(InteractiveShell):
+    """One per process. `limits` and `event_loop` are set by `make_shell` before anything runs."""
+
+    displayhook_class = Type(RecordingHook)
+    display_pub_class = Type(CollectingPublisher)
+    compiler_class = Type(CellCompiler)
+
+    limits: Limits
+    event_loop: EventLoop
+    installer: Installer
+    # What IPython would have shown since `begin`: the exception, and whether it ended what the cell asked for.
+    shown: list[tuple[BaseException, bool]]
+    protected_modules: dict[str, ModuleType]
+    own_bindings: dict[str, Any]
+    own_history: MemoryHistory
+    history_manager: Any
+
+    def begin(self, number: int) -> None:
+        """Starts an execution: its number, nothing displayed, and no trap left open by an interruption."""
+        self.execution_count = number
+        self.shown = []
+        for name in _RUNNERS:
+            self.__dict__.pop(name, None)
+        if self.history_manager is not self.own_history:
+            self.history_manager = self.own_history
+        self.display_pub.begin()
+        for trap, leave in ((self.builtin_trap, "deactivate"), (self.display_trap, "unset")):
+            if trap._nested_level:
+                trap._nested_level = 0
+                getattr(trap, leave)()
+
+    def restore_main(self) -> None:
+        """Makes the namespace `__main__` again, with what a module needs."""
+        namespace = self.user_module.__dict__
+        for name, value in _MAIN_ATTRIBUTES.items():
+            namespace.setdefault(name, value)
+        namespace["__builtins__"] = sys.modules["builtins"]
+        sys.modules["__main__"] = self.user_module
+
+    # -- What IPython does at the start and in %reset
+
+    def init_history(self) -> None:
+        self.own_history = MemoryHistory(shell=self, parent=self, enabled=False)
+        self.history_manager = self.own_history
+        self.configurables.append(self.own_history)
+
+    def init_virtualenv(self) -> None:
+        """Leaves sys.path alone: the embedding process chose the environment."""
+
+    def init_instance_attrs(self) -> None:
+        """Works in a directory that was deleted, too."""
+        try:
+            super().init_instance_attrs()
+        except FileNotFoundError:
+            self.starting_dir = os.sep
+
+    def init_prefilter(self) -> None:
+        """Keeps leading blank lines, so that line numbers are those of the code that was sent."""
+        super().init_prefilter()
+        transforms = self.input_transformer_manager.cleanup_transforms
+        transforms[:] = [before_cell_magic if each is leading_empty_lines else each for each in transforms]
+
+    def reset(self, new_session: bool = True, aggressive: bool = False) -> None:
+        """Empties the namespace; the count goes on."""
+        super().reset(new_session=False, aggressive=aggressive)
+        self.restore_main()
+        self.user_ns.update(self.own_bindings | self.protected_modules)
+
+    # -- How a cell runs
+
+    def should_run_async(self, raw_cell: str, *, transformed_cell: str | None = None, **options: Any) -> bool:
+        """Whether the cell needs the loop; compiles it only where it may."""
+        cell = transformed_cell or raw_cell
+        if needs_loop(cell):
+            return True
+        if "await" not in cell and "async" not in cell:
+            return False
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return bool(super().should_run_async(raw_cell, transformed_cell=cell, **options))
+
+    async def run_code(self, code_obj: Any, result: Any = None, *, async_: bool = False) -> bool:
+        """Runs one code object; what it raises goes into `result`, and True comes back."""
+        try:
+            self.event_loop.interrupts.raise_deferred()
+            if async_:
+                await eval(code_obj, self.user_global_ns, self.user_ns)
+            else:
+                self.event_loop.interrupts.run(exec, code_obj, self.user_global_ns, self.user_ns)
+        except BaseException as error:  # everything user code raises is an answer
+            if result is not None:
+                result.error_in_exec = error
+            self.showtraceback()
+            return True
+        return False
+
+    @contextmanager
+    def _tee(self, channel: str) -> Iterator[None]:
+        """Keeps no copy of what is printed."""
+        yield
+
+    def _format_exception_for_storage(self, exception: Any, *_: Any, **__: Any) -> dict[str, Any]:
+        return {}
+
+    # -- What IPython would show
+
+    def showtraceback(self, exc_tuple: Any = None, *_: Any, **__: Any) -> None:
+        """Remembers the exception that is handled now or given; with neither (`%tb`), prints the last one."""
+        current = exc_tuple[1] if exc_tuple else sys.exc_info()[1]
+        if current is None:
+            last = getattr(sys, "last_value", None)
+            print(self.text_of(last) if last else "No traceback available to show.")
+            return
+        sys.last_type, sys.last_value, sys.last_traceback = type(current), current, current.__traceback__
+        if sys.version_info >= (3, 12):
+            sys.last_exc = current
+        # A callback of IPython's events that fails is shown, and the cell runs all the same.
+        of_a_callback = sys._getframe(1).f_code.co_filename == events.__file__
+        self.shown.append((current, exc_tuple is None and not of_a_callback))
+
+    def showsyntaxerror(self, *_: Any, **__: Any) -> None:
+        """The same for code that does not compile."""
+        self.showtraceback()
+
+    def show_usage_error(self, exc: BaseException) -> None:
+        """The same for a magic that was used wrongly."""
+        self.showtraceback((type(exc), exc, exc.__traceback__))
+
+    def text_of(self, error: BaseException) -> str:
+        """The bounded plain traceback of an exception."""
+        return format_traceback(error, self.limits.traceback_chars)[0]
+
+    # -- What a person at a terminal would do
+
+    def ask_exit(self) -> None:
+        """`exit` and `quit` raise, as `sys.exit` does."""
+        raise SystemExit
+
+    def ask_yes_no(self, prompt: str, default: Any = None, interrupt: Any = None) -> bool:
+        """There is nobody to ask; callers of this know what to do then."""
+        raise StdinNotImplementedError("nobody can be asked")
+
+    def debugger(self, force: bool = False) -> None:
+        """There is nobody to command a debugger."""
+        if force:
+            raise EOFError("the debugger cannot open: this server has no terminal to read its commands from")
+
+    def enable_gui(self, gui: str | None = None) -> None:
+        """No GUI event loop is run."""
+
+    def system(self, cmd: str) -> None:
+        """Runs a shell line with our descriptors; `_exit_code` is its status, negative for a signal."""
+        expanded = self.installer.check(self.var_expand(cmd, depth=1))
+        sys.stdout.flush()
+        sys.stderr.flush()
+        self._note_status(cmd, subprocess.call(expanded, shell=True, executable=shell_program()))
+
+    system_raw = system_piped = system
+
+    def getoutput(self, cmd: str, split: bool = True, depth: int = 0) -> Any:
+        """The output of a shell line, both streams together. An interruption ends it and is not swallowed."""
+        expanded = self.installer.check(self.var_expand(cmd, depth=depth + 1))
+        output, errors = subprocess.PIPE, subprocess.STDOUT
+        done = subprocess.run(expanded, shell=True, executable=shell_program(), stdout=output, stderr=errors)
+        text = done.stdout.decode("utf-8", "backslashreplace").replace("\r\n", "\n")
+        self._note_status(cmd, done.returncode)
+        return SList(text.splitlines()) if split else LSString(text)
+
+    def _note_status(self, cmd: str, status: int) -> None:
+        status = 128 - status if status > 128 else status
+        self.user_ns["_exit_code"] = status
+        self.installer.refresh()
+        if self.system_raise_on_error and status:
+            raise subprocess.CalledProcessError(status, cmd)
+
+
+def make_shell(limits: Limits, event_loop: EventLoop, modules: dict[str, ModuleType], scratch: str) -> NamespaceShell:
+    """The process's one shell, on a fresh `__main__`; `modules` are the protected bindings."""
+    NamespaceShell.limits = limits
+    NamespaceShell.event_loop = event_loop
+    NamespaceShell.installer = Installer()
+    NamespaceShell.protected_modules = modules
+    NamespaceShell.shown = []
+    CollectingPublisher.limits = limits
+    directory = os.path.join(scratch, "ipython")
+    profile = ProfileDir.create_profile_dir(os.path.join(directory, "profile_default"))
+    shell: NamespaceShell = NamespaceShell.instance(
+        ipython_dir=directory,
+        profile_dir=profile,
+        user_module=ModuleType("__main__"),
+        config=Config(),
+        colors="nocolor",
+        cache_size=KEPT_EXECUTIONS,
+        loop_runner=event_loop.run,
+        show_rewritten_input=False,
+    )
+    shell.installer.register(shell)
+    shell.set_hook("show_in_pager", print_page, 0)
+    shell.set_hook("editor", no_editor, 0)
+    NamespaceShell.own_bindings = {name: shell.user_ns[name] for name in SIX}
+    shell.user_ns.update(modules)
+    shell.restore_main()
+    return shell

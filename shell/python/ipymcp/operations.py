@@ -1,0 +1,41 @@
+"""The table of operations that a started server answers. Main thread.
+
+Each is run so that SIGINT interrupts it and nothing it raises gets out: then its own empty answer carries the error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from ipymcp import browsing, calling, execution, reloading, removing, toolcalls
+from ipymcp.errors import failure
+from ipymcp.kernel import Answer, Kernel
+
+Run = Callable[[Kernel, dict[str, Any]], Answer]
+
+
+def table(kernel: Kernel) -> dict[str, Callable[[dict[str, Any]], Answer]]:
+    """Operation name to what answers it."""
+    interruptible: dict[str, tuple[Run, Run]] = {
+        "list": (browsing.list_functions, browsing.list_blank),
+        "call_function": (calling.call_function, calling.blank),
+        "search": (browsing.search, browsing.search_blank),
+        "reload": (reloading.reload, reloading.blank),
+        "inspect": (browsing.inspect_name, browsing.inspect_blank),
+        "remove": (removing.remove, removing.remove_blank),
+        "reset": (removing.reset, removing.reset_blank),
+        "describe": (toolcalls.describe, toolcalls.describe_blank),
+        "call_tool": (toolcalls.call_tool, toolcalls.call_blank),
+    }
+    operations = {op: partial(_guarded, kernel, run, blank) for op, (run, blank) in interruptible.items()}
+    return {**operations, "execute": partial(execution.execute, kernel)}
+
+
+def _guarded(kernel: Kernel, run: Run, blank: Run, args: dict[str, Any]) -> Answer:
+    kernel.shell.begin(kernel.count + 1)
+    try:
+        return kernel.interrupts.run(run, kernel, args)
+    except BaseException as error:  # interrupted, or out of memory, in our own code
+        return blank(kernel, args) | {"error": failure("execution_error", error, kernel.limits)}

@@ -1,0 +1,112 @@
+"""The request loop. Main thread of the server process; a reply for every request, whatever user code raises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ipymcp.channel import Channel, RequestError
+from ipymcp.eventloop import EventLoop
+from ipymcp.forks import ForkGuard
+from ipymcp.interrupts import Interrupts, default_handlers
+from ipymcp.starting import StartError, start
+from ipymcp.streams import StandardStreams
+
+if TYPE_CHECKING:
+    from ipymcp.kernel import Kernel
+
+Operation = Callable[[dict[str, Any]], Any]
+
+
+class Server:
+    """Everything of the process: channel, loop, streams, and after `start` the kernel."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._channel = Channel(descriptor)
+        self._interrupts = Interrupts()
+        self._event_loop = EventLoop(self._interrupts)
+        self._streams = StandardStreams()
+        self._forks = ForkGuard(self._channel, self._event_loop, self._streams)
+        self._kernel: Kernel | None = None
+        self._operations: dict[str, Operation] = {"start": self._start}
+
+    def serve(self) -> None:
+        """Answers requests until the other side ends the stream."""
+        default_handlers()
+        self._prepare()
+        try:
+            while self._serve_one():
+                pass
+        except OSError:  # the other side is gone
+            pass
+        self._event_loop.close()
+
+    def _serve_one(self) -> bool:
+        if self._channel.fileno() >= 0:
+            self._event_loop.wait_readable(self._channel.fileno())
+        self._forks.leave_if_child(None)
+        try:
+            request = self._channel.receive()
+        except RequestError as error:
+            self._channel.send({"id": error.number, "fault": _fault(error)})
+            return True
+        if request is None:
+            return False
+        reply = self._reply(request)
+        self._forks.leave_if_child(_error_of(reply))
+        self._send(reply)
+        return True
+
+    def _prepare(self) -> None:
+        """Repairs what user code may have broken, before each request."""
+        self._interrupts.install()
+        self._streams.restore()
+        self._event_loop.establish()
+        if self._kernel is not None:
+            self._kernel.shell.restore_main()
+
+    def _reply(self, request: dict[str, Any]) -> dict[str, Any]:
+        number = request.get("id")
+        try:
+            self._prepare()
+            operation = self._operations.get(request["op"])
+            if operation is None:
+                raise RequestError(0, f"operation {request['op']!r} is unknown, or comes before start")
+            reply = {"id": number, "value": operation(request.get("args") or {})}
+            if self._kernel is not None:
+                reply["bindings"] = self._kernel.watched.changes(self._kernel, request.get("tools"))
+            return reply
+        except BaseException as error:  # nothing that an operation raises may end the loop
+            return {"id": number, "fault": _fault(error)}
+        finally:
+            self._streams.restore_builtins()
+            self._streams.flush()
+
+    def _send(self, reply: dict[str, Any]) -> None:
+        try:
+            self._channel.send(reply)
+        except (TypeError, ValueError, RecursionError, MemoryError) as error:  # it could not be encoded
+            self._channel.send({"id": reply["id"], "fault": _fault(error)})
+
+    def _start(self, args: dict[str, Any]) -> dict[str, Any]:
+        try:
+            self._kernel = start(args, self._interrupts, self._event_loop, self._streams)
+        except StartError as error:
+            return {"failure": {"phase": error.phase, "message": str(error)}}
+        from ipymcp.operations import table
+
+        self._operations = table(self._kernel)
+        return {}
+
+
+def _fault(error: BaseException) -> dict[str, str]:
+    try:
+        return {"type": type(error).__name__, "message": str(error)[:2000]}
+    except BaseException:  # an exception of the user's that cannot be shown
+        return {"type": type(error).__name__, "message": ""}
+
+
+def _error_of(reply: dict[str, Any]) -> dict[str, Any] | None:
+    value = reply.get("value", {})
+    error: dict[str, Any] | None = value.get("error") or reply.get("fault")
+    return error

@@ -1,0 +1,106 @@
+"""The standard streams and builtins that user code counts on, repaired before each request. Main thread.
+
+stdout and stderr are line-buffered UTF-8 text over descriptors 1 and 2, whatever the locale is; stdin reads
+descriptor 0, which the embedding process made `/dev/null`. Nothing here can ask a person: `input` and `getpass` say
+so at once.
+"""
+
+from __future__ import annotations
+
+import builtins
+import getpass
+import io
+import os
+import subprocess
+import sys
+from typing import Any, NoReturn
+
+_NO_TERMINAL = "this server has no terminal to read from; put the value into a variable instead"
+
+
+class StandardStreams:
+    """Our three streams, and the builtins as they were at the start."""
+
+    def __init__(self) -> None:
+        vars(builtins)["input"] = _no_input
+        vars(getpass)["getpass"] = _no_password
+        sys.breakpointhook = _no_debugger
+        os.system = _system  # type: ignore[assignment]
+        self._builtins = dict(vars(builtins))
+        self._stdin = _open(0)
+        self._stdout = _open(1)
+        self._stderr = _open(2)
+
+    def restore(self) -> None:
+        """Puts back what user code closed, replaced or deleted."""
+        self._stdin = self._stdin if _usable(self._stdin, 0) else _open(0)
+        self._stdout = self._stdout if _usable(self._stdout, 1) else _open(1)
+        self._stderr = self._stderr if _usable(self._stderr, 2) else _open(2)
+        sys.stdin = self._stdin
+        sys.stdout = sys.__stdout__ = self._stdout  # type: ignore[misc]
+        sys.stderr = sys.__stderr__ = self._stderr  # type: ignore[misc]
+        sys.displayhook = sys.__displayhook__
+        self.restore_builtins()
+
+    def restore_builtins(self) -> None:
+        """Puts back builtins that were deleted or made None.
+
+        Itself it uses none, so that it works right after the code that did it.
+        """
+        present = builtins.__dict__
+        for name, value in self._builtins.items():
+            if value is not None and present.get(name) is None:
+                present[name] = value
+
+    def flush(self) -> None:
+        """Writes out what is buffered, in our streams and in those that user code put in their place. Never fails."""
+        for owner, name in ((self, "_stdout"), (self, "_stderr"), (sys, "stdout"), (sys, "stderr")):
+            try:
+                getattr(owner, name).flush()
+            except BaseException:  # noqa: S112 - a stream of the user's may raise anything
+                continue
+
+
+def _open(descriptor: int) -> Any:
+    writable = descriptor > 0
+    name = ("<stdin>", "<stdout>", "<stderr>")[descriptor]
+    try:
+        raw = io.FileIO(descriptor, "w" if writable else "r", closefd=False)
+    except OSError:  # closed by user code; the embedding process repairs it before a later request
+        raw = io.FileIO(os.devnull, "w" if writable else "r")
+    raw.name = name
+    buffer = io.BufferedWriter(raw) if writable else io.BufferedReader(raw)
+    return io.TextIOWrapper(buffer, "utf-8", "backslashreplace", line_buffering=writable)
+
+
+def _usable(stream: Any, descriptor: int) -> bool:
+    try:
+        return not stream.closed and stream.fileno() == descriptor and stream.encoding == "utf-8"
+    except (ValueError, OSError, AttributeError):  # detached, or closed beneath
+        return False
+
+
+def _system(command: str | bytes | os.PathLike[str]) -> int:
+    """Runs a command in a subshell and returns its wait status, as `os.system` does.
+
+    C's own function ignores SIGINT while it waits, so that nothing could interrupt it.
+    """
+    sys.audit("os.system", os.fsencode(command))
+    status = subprocess.call(os.fsdecode(command), shell=True, close_fds=False)
+    return -status if status < 0 else status << 8
+
+
+def _no_input(_prompt: object = "", /) -> NoReturn:
+    """Raises at once: nobody could answer."""
+    raise EOFError(f"input() cannot ask: {_NO_TERMINAL}")
+
+
+def _no_password(_prompt: str = "Password: ", _stream: object = None, **_options: object) -> NoReturn:
+    """Raises at once: nobody could answer."""
+    raise EOFError(f"getpass() cannot ask: {_NO_TERMINAL}")
+
+
+def _no_debugger(*_arguments: object, **_options: object) -> None:
+    """Raises at once: nobody could command a debugger."""
+    if os.environ.get("PYTHONBREAKPOINT") != "0":
+        raise EOFError("breakpoint() cannot open a debugger: this server has no terminal to read its commands from")

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import linecache
+
+import pytest
+
+from ipymcp.compiling import CellCompiler, needs_loop
+
+
+@pytest.mark.parametrize(
+    ("source", "needs"),
+    [
+        ("asyncio.create_task(f())", True),
+        ("from asyncio import create_task\nt = create_task(f())", True),
+        ("if x:\n    t = asyncio.get_running_loop()", True),
+        ("x = [asyncio.create_task(f()) for _ in y]", True),
+        ("asyncio.create_task(f())\nsubprocess.run(['ls'])", True),
+        ("1 + 1", False),
+        ("async def main():\n    asyncio.create_task(f())", False),
+        ("async def main():\n    asyncio.create_task(f())\nasyncio.run(main())", False),
+        ("t = asyncio.create_task(f())\nasyncio.run(g())", False),
+        ("loop.run_until_complete(loop.create_task(f()))", False),
+        ("'create_task()'", False),
+        ("create_task(", False),
+    ],
+)
+def test_which_cells_need_a_running_loop(source: str, needs: bool) -> None:
+    assert needs_loop(source) is needs
+
+
+@pytest.mark.parametrize(
+    "source", ["x = 1\nreturn x", "x = 1\nbreak", "def f():\n  nonlocal x", "await = 3", "yield 1"]
+)
+def test_what_cannot_be_compiled_is_refused_as_a_whole(source: str) -> None:
+    with pytest.raises(SyntaxError):
+        CellCompiler().ast_parse(source, "Cell [1]")
+
+
+@pytest.mark.parametrize("source", ["await x", "async with a: pass", "[y async for y in z]", "x = 1"])
+def test_top_level_await_is_code(source: str) -> None:
+    assert CellCompiler().ast_parse(source, "Cell [1]")
+
+
+def test_nesting_beyond_the_compiler_is_a_syntax_error() -> None:
+    for source in ("(" * 10_000 + ")" * 10_000, "-" * 100_000 + "1", "x" + ".a" * 100_000):
+        with pytest.raises((SyntaxError, MemoryError)):
+            CellCompiler().ast_parse(source, "Cell [1]")
+
+
+def test_cells_are_named_by_their_count() -> None:
+    assert CellCompiler().get_code_name("raw", "code", 12) == "Cell [12]"
+
+
+def test_sources_of_old_cells_go_unless_they_define_something() -> None:
+    compiler = CellCompiler()
+    compiler.cache("def kept(): pass", 1)
+    compiler.cache("1 + 1", 2)
+    for number in range(3, 1100):
+        compiler.cache("1 + 1", number)
+    assert "Cell [1]" in linecache.cache
+    assert "Cell [2]" not in linecache.cache
+    assert "Cell [1099]" in linecache.cache
