@@ -1,0 +1,13 @@
+// Package shell owns the live IPython namespace, seen from Go: one [Shell], one queue, one operation at a time in arrival order.
+//
+// A caller reserves a [Ticket] the moment a request arrives ([Shell.Reserve], never blocks) and hands it to one operation, which waits for
+// its turn, runs in the interpreter and gives the ticket back. The first ticket belongs to the start of the namespace itself, so that operations which
+// arrive early wait for it; if the start fails, each of them answers a [StartupError].
+//
+// What user code prints belongs to the operation that runs: its two streams are collected (bounded, the whole text spooled to disk)
+// from the moment it starts to the moment its reply is there. What arrives between operations is kept for the next execution's
+// background_output.
+//
+// All methods may be called from any goroutine. Nothing here knows cgo or MCP: the interpreter is an [Engine], the descriptors are an
+// [Output]. The embedded Python package under python/ is the other half; shell/answers.go is the form of what crosses.
+package shell

@@ -1,0 +1,61 @@
+package shell
+
+import (
+	"container/list"
+	"context"
+	"sync"
+)
+
+// queue lets one ticket at a time have its turn, in the order in which they were reserved.
+type queue struct {
+	mu      sync.Mutex
+	tickets list.List // of *Ticket; the front one has its turn
+}
+
+// Ticket is a place in the queue. Release it exactly when it is no longer wanted, whether its turn came or not; releasing again does
+// nothing.
+type Ticket struct {
+	queue *queue
+	place *list.Element // nil once released; guarded by queue.mu
+	turn  chan struct{} // closed when the ticket reaches the front
+}
+
+func (q *queue) reserve() *Ticket {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	t := &Ticket{queue: q, turn: make(chan struct{})}
+	t.place = q.tickets.PushBack(t)
+	if q.tickets.Front() == t.place {
+		close(t.turn)
+	}
+	return t
+}
+
+// wait returns when the ticket's turn has come, or with the context's cause when that ends first: the ticket then has been released.
+func (t *Ticket) wait(ctx context.Context) error {
+	select {
+	case <-t.turn:
+		// A context that ended while the turn came withdraws the call all the same.
+		if ctx.Err() == nil {
+			return nil
+		}
+	case <-ctx.Done():
+	}
+	t.Release()
+	return context.Cause(ctx)
+}
+
+// Release gives the place up and lets the next ticket have its turn.
+func (t *Ticket) Release() {
+	t.queue.mu.Lock()
+	defer t.queue.mu.Unlock()
+	if t.place == nil {
+		return
+	}
+	front := t.queue.tickets.Front() == t.place
+	t.queue.tickets.Remove(t.place)
+	t.place = nil
+	if next := t.queue.tickets.Front(); front && next != nil {
+		close(next.Value.(*Ticket).turn)
+	}
+}

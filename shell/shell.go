@@ -1,0 +1,256 @@
+package shell
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"ipython-mcp/internal/bounds"
+)
+
+// ErrEnded is returned by operations once the interpreter is gone.
+var ErrEnded = errors.New("the Python interpreter has ended; restart the server")
+
+// StartupError is what every operation returns when the namespace could not be started.
+type StartupError struct {
+	Phase   string // as the client contract names it: "preload", "shell"
+	Message string
+}
+
+func (e *StartupError) Error() string {
+	return fmt.Sprintf("task environment startup failed during %s: %s", e.Phase, e.Message)
+}
+
+// Settings is what the namespace starts with. The zero value of a field means none.
+type Settings struct {
+	PreloadModules []string          // imported before the shell exists
+	ModuleAliases  map[string]string // module to binding; every key is a preload
+	LibraryPaths   []string          // first in sys.path
+	SitePath       string            // directory with the bundled IPython
+	Environment    bool              // the interpreter is an environment's, whose own IPython must do
+	LogFD          int               // where crash reports go
+
+	Redact func(string) string // takes secrets out of what a failed start says; nil: it has none
+}
+
+// Options is what a Shell is made of.
+type Options struct {
+	Engine Engine
+	Output Output
+	Limits bounds.Limits
+	// InterruptChildren passes an interrupt that has not taken on to the children that were started since a moment; nil: to nobody.
+	InterruptChildren func(since time.Time)
+	Scratch           string // private directory for spools and what IPython writes; the caller removes it at the end
+}
+
+// Shell is the live namespace.
+type Shell struct {
+	engine  Engine
+	output  Output
+	limits  bounds.Limits
+	scratch string
+	// children interrupts what was started since a moment; may be nil.
+	children func(since time.Time)
+
+	queue   queue
+	starts  *Ticket // the first ticket, until Start ends
+	request int     // number of the last request; used by the ticket whose turn it is
+	failure atomic.Pointer[StartupError]
+	closing atomic.Bool
+
+	watcher    Watcher         // set by Watch before the first operation; nil: nobody
+	told       json.RawMessage // what Python compares; used by the ticket whose turn it is
+	executions executions
+	background *bounds.Stream // output between operations; belongs to the ticket whose turn it is
+}
+
+// New makes the shell and opens its queue. Operations wait until Start has run.
+func New(o Options) *Shell {
+	s := &Shell{engine: o.Engine, output: o.Output, limits: o.Limits, scratch: o.Scratch, children: o.InterruptChildren}
+	s.starts = s.queue.reserve()
+	s.background = bounds.NewStream(s.limits.TextChars, nil)
+	return s
+}
+
+// Start prepares the namespace in the interpreter. What is printed meanwhile (by preloads) is written to startOutput. Call it once.
+func (s *Shell) Start(settings Settings, startOutput io.Writer) error {
+	defer s.starts.Release()
+	s.output.Redirect(startOutput, startOutput)
+	var value struct {
+		Failure *struct{ Phase, Message string } `json:"failure"`
+	}
+	err := s.exchange("start", s.startArguments(settings), &value)
+	s.output.Redirect(s.background, s.background)
+	switch {
+	case err != nil:
+		s.failure.Store(&StartupError{Phase: "shell", Message: err.Error()})
+	case value.Failure != nil:
+		message := value.Failure.Message
+		if settings.Redact != nil {
+			message = settings.Redact(message)
+		}
+		message, _ = bounds.Cut(message, s.limits.TextChars)
+		s.failure.Store(&StartupError{Phase: value.Failure.Phase, Message: message})
+	}
+	if failed := s.failure.Load(); failed != nil {
+		return failed
+	}
+	return nil
+}
+
+func (s *Shell) startArguments(o Settings) map[string]any {
+	l := s.limits
+	return map[string]any{
+		"limits": map[string]int{
+			"text_chars":        l.TextChars,
+			"repr_chars":        l.ReprChars,
+			"traceback_chars":   l.TracebackChars,
+			"results":           l.Results,
+			"display_items":     l.DisplayItems,
+			"json_depth":        l.JSONDepth,
+			"description_chars": l.ToolDescriptionChars,
+		},
+		"preload_modules": append([]string{}, o.PreloadModules...),
+		"module_aliases":  o.ModuleAliases,
+		"library_paths":   append([]string{}, o.LibraryPaths...),
+		"site":            o.SitePath,
+		"environment":     o.Environment,
+		"scratch":         s.scratch,
+		"log_fd":          o.LogFD,
+	}
+}
+
+// Reserve takes the next place in the queue. It never blocks.
+func (s *Shell) Reserve() *Ticket { return s.queue.reserve() }
+
+// Stop withdraws what waits, interrupts what runs until it ends or the context does, and reports whether the interpreter is idle. No
+// operation runs afterwards.
+func (s *Shell) Stop(ctx context.Context) bool {
+	s.closing.Store(true)
+	last := s.queue.reserve()
+	repeat := time.NewTicker(stopInterruptInterval)
+	defer repeat.Stop()
+	for {
+		s.engine.Interrupt()
+		select {
+		case <-last.turn:
+			return true
+		case <-ctx.Done():
+			return false
+		case <-repeat.C:
+		}
+	}
+}
+
+const (
+	// stopInterruptInterval is the time between two interrupts of code that is to end because the server ends.
+	stopInterruptInterval = 100 * time.Millisecond
+	// cancelInterruptInterval is the time between two interrupts of a cancelled call, for code that catches the first.
+	cancelInterruptInterval = 300 * time.Millisecond
+)
+
+// perform waits for the ticket's turn, runs one operation with its output recorded, and gives the ticket back.
+func (s *Shell) perform(ctx context.Context, t *Ticket, op string, args, value any, r *recording) error {
+	return s.within(ctx, t, r, func() error { return s.exchange(op, args, value) })
+}
+
+// within waits for the ticket's turn, does the work of one operation with its output recorded, and gives the ticket back.
+func (s *Shell) within(ctx context.Context, t *Ticket, r *recording, work func() error) error {
+	if err := t.wait(ctx); err != nil {
+		return err
+	}
+	defer t.Release()
+	if failed := s.failure.Load(); failed != nil {
+		return failed
+	}
+	if s.closing.Load() {
+		return ErrEnded
+	}
+	if err := s.output.Restore(); err != nil {
+		return err
+	}
+	s.output.Redirect(r.stdout, r.stderr)
+	if r.takesBackground {
+		r.background = s.background.Snapshot()
+		s.background = bounds.NewStream(s.limits.TextChars, nil)
+	}
+	defer func() { s.output.Redirect(s.background, s.background) }()
+
+	done := make(chan struct{})
+	defer close(done)
+	began := time.Now()
+	defer context.AfterFunc(ctx, func() { s.interruptUntil(done, began) })()
+	return work()
+}
+
+// interruptUntil interrupts a cancelled operation, again and again for code that catches the first KeyboardInterrupt, until it is done.
+// What has not ended by then may be waiting for a child that it has started since the given moment.
+func (s *Shell) interruptUntil(done <-chan struct{}, since time.Time) {
+	s.engine.Interrupt()
+	repeat := time.NewTicker(cancelInterruptInterval)
+	defer repeat.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-repeat.C:
+		}
+		s.engine.Interrupt()
+		if s.children != nil {
+			s.children(since)
+		}
+	}
+}
+
+// exchange sends one request to the interpreter and decodes its value. Only the ticket whose turn it is may call it.
+func (s *Shell) exchange(op string, args, value any) error {
+	s.request++
+	tools := s.watched()
+	request, err := json.Marshal(struct {
+		ID    int             `json:"id"`
+		Op    string          `json:"op"`
+		Args  any             `json:"args"`
+		Tools json.RawMessage `json:"tools,omitempty"`
+	}{s.request, op, args, news(tools, s.told)})
+	if err != nil {
+		return fmt.Errorf("cannot encode the %s request: %v", op, err)
+	}
+	raw, err := s.engine.Call(request)
+	if err != nil {
+		return fmt.Errorf("%w (%v)", ErrEnded, err)
+	}
+	var reply struct {
+		ID       int                             `json:"id"`
+		Value    json.RawMessage                 `json:"value"`
+		Bindings json.RawMessage                 `json:"bindings"`
+		Fault    *struct{ Type, Message string } `json:"fault"`
+	}
+	if err := json.Unmarshal(raw, &reply); err != nil {
+		return fmt.Errorf("cannot decode the reply to %s: %v", op, err)
+	}
+	if reply.ID != s.request {
+		return fmt.Errorf("the reply to %s carries id %d instead of %d", op, reply.ID, s.request)
+	}
+	if reply.Fault != nil {
+		message, _ := bounds.Cut(reply.Fault.Message, s.limits.TextChars)
+		return fmt.Errorf("the operation %s failed inside the server: %s: %s", op, reply.Fault.Type, message)
+	}
+	s.told = tools
+	if err := s.reconcile(reply.Bindings); err != nil {
+		return fmt.Errorf("cannot decode the bindings after %s: %v", op, err)
+	}
+	if err := json.Unmarshal(reply.Value, value); err != nil {
+		return fmt.Errorf("cannot decode the answer of %s: %v", op, err)
+	}
+	return nil
+}
+
+// Fail ends a start that never came to Start: every operation answers err. Call it instead of Start.
+func (s *Shell) Fail(err *StartupError) {
+	s.failure.Store(err)
+	s.starts.Release()
+}
