@@ -1,0 +1,136 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"ipython-mcp/shell"
+)
+
+// The text block of an answer is for people, and for clients that do not look at structuredContent: readable as it
+// stands, without JSON around it, in the order in which a terminal would have shown it.
+
+// page collects parts of a text block, each on lines of its own.
+type page struct{ strings.Builder }
+
+func (p *page) add(part string) {
+	if part == "" {
+		return
+	}
+	if p.Len() > 0 && !strings.HasSuffix(p.String(), "\n") {
+		p.WriteByte('\n')
+	}
+	p.WriteString(part)
+}
+
+func (p *page) addf(format string, args ...any) { p.add(fmt.Sprintf(format, args...)) }
+
+// printed adds both streams, the second under a heading.
+func (p *page) printed(stdout, stderr string) {
+	p.add(stdout)
+	if stderr != "" {
+		p.add("[stderr]")
+		p.add(stderr)
+	}
+}
+
+// failed adds an error: its traceback, which ends in the message, or its code and message.
+func (p *page) failed(e *shell.Error) {
+	switch {
+	case e == nil:
+	case e.Traceback != nil && *e.Traceback != "":
+		p.add(*e.Traceback)
+	case e.ErrorType != nil && *e.ErrorType != "":
+		p.addf("%s: %s", *e.ErrorType, e.Message)
+	default:
+		p.addf("%s: %s", e.Code, e.Message)
+	}
+}
+
+// or returns the page, or something to say where there is nothing.
+func (p *page) or(nothing string) string {
+	if p.Len() == 0 {
+		return nothing
+	}
+	return p.String()
+}
+
+func renderExecute(a shell.ExecuteAnswer) string {
+	var p page
+	if a.BackgroundOutput != "" {
+		p.add("[output since the last call]")
+		p.add(a.BackgroundOutput)
+		if a.Stdout != "" {
+			p.add("[stdout]")
+		}
+	}
+	p.printed(a.Stdout, a.Stderr)
+	for _, display := range a.DisplayData {
+		p.add(plainText(display.Data))
+	}
+	p.add(renderResult(a.Result))
+	p.failed(a.Error)
+	return p.or("(no output)")
+}
+
+func renderCall(a shell.CallAnswer) string {
+	var p page
+	p.printed(a.Stdout, a.Stderr)
+	if a.OK && isNull(a.Result) {
+		p.add("null")
+	}
+	p.add(renderResult(a.Result))
+	p.failed(a.Error)
+	return p.or("(no output)")
+}
+
+func isNull(raw json.RawMessage) bool { return len(raw) == 0 || bytes.Equal(raw, null) }
+
+// renderResult returns a result as text: a string as it is, a value that is not JSON as its text or representation,
+// anything else as JSON. A result of null is no text, as a terminal shows none.
+func renderResult(raw json.RawMessage) string {
+	raw = bytes.TrimLeft(raw, " \t\r\n")
+	switch {
+	case isNull(raw):
+		return ""
+	case raw[0] == '"':
+		var text string
+		if json.Unmarshal(raw, &text) == nil {
+			return text
+		}
+	case bytes.Contains(raw, []byte(`"json_compatible"`)):
+		if text, is := opaqueText(raw); is {
+			return text
+		}
+	}
+	return string(raw)
+}
+
+// opaqueText returns what there is to read of a value that is not JSON, if raw describes one.
+func opaqueText(raw json.RawMessage) (text string, is bool) {
+	var opaque struct {
+		JSONCompatible *bool   `json:"json_compatible"`
+		Type           *string `json:"type"`
+		Representation *string `json:"representation"`
+		Text           string  `json:"text"`
+	}
+	if json.Unmarshal(raw, &opaque) != nil || opaque.JSONCompatible == nil || *opaque.JSONCompatible ||
+		opaque.Type == nil || opaque.Representation == nil {
+		return "", false
+	}
+	if opaque.Text != "" {
+		return opaque.Text, true
+	}
+	return *opaque.Representation, true
+}
+
+// plainText returns the text/plain of a MIME bundle, or nothing.
+func plainText(bundle json.RawMessage) string {
+	var data map[string]json.RawMessage
+	if json.Unmarshal(bundle, &data) != nil {
+		return ""
+	}
+	return renderResult(data["text/plain"])
+}

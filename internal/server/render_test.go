@@ -1,0 +1,170 @@
+package server
+
+import (
+	"encoding/json"
+	"testing"
+
+	"ipython-mcp/shell"
+)
+
+func TestRenderExecute(t *testing.T) {
+	traceback, errorType := "Traceback (most recent call last):\nZeroDivisionError: division by zero", "ValueError"
+	result := func(raw string) shell.ExecuteAnswer { return shell.ExecuteAnswer{Result: json.RawMessage(raw)} }
+	failed := func(e shell.Error) shell.ExecuteAnswer { return shell.ExecuteAnswer{Stdout: "before\n", Error: &e} }
+	display := func(raw string) shell.ExecuteAnswer {
+		return shell.ExecuteAnswer{Stdout: "x", DisplayData: []shell.DisplayData{{Data: json.RawMessage(raw)}}}
+	}
+	tests := map[string]struct {
+		answer shell.ExecuteAnswer
+		want   string
+	}{
+		"nothing":      {result("null"), "(no output)"},
+		"stdout":       {shell.ExecuteAnswer{Stdout: "a\nb\n"}, "a\nb\n"},
+		"both streams": {shell.ExecuteAnswer{Stdout: "out", Stderr: "err\n"}, "out\n[stderr]\nerr\n"},
+		"string":       {result(`"a\n\"<b>\" \\udcaf é"`), "a\n\"<b>\" \\udcaf é"},
+		"number":       {result(`123456789012345678901234567890`), "123456789012345678901234567890"},
+		"list":         {result(` [1,"<a>"]`), `[1,"<a>"]`},
+		"false":        {result(`false`), "false"},
+		"empty string": {result(`""`), "(no output)"},
+		"broken":       {result(`"open`), `"open`},
+		"with streams": {
+			shell.ExecuteAnswer{Stdout: "x\n", Stderr: "warning", Result: json.RawMessage("1")},
+			"x\n[stderr]\nwarning\n1",
+		},
+		"opaque": {result(`{"json_compatible":false,"type":"a.B","representation":"<B>"}`), "<B>"},
+		"opaque with text": {
+			result(`{"json_compatible":false,"type":"a.B","representation":"r","text":" a\n0 1"}`), " a\n0 1",
+		},
+		"looks opaque": {result(`{"json_compatible":true,"type":"a"}`), `{"json_compatible":true,"type":"a"}`},
+		"traceback":    {failed(shell.Error{Code: "execution_error", Traceback: &traceback}), "before\n" + traceback},
+		"error type": {
+			failed(shell.Error{Code: "execution_error", ErrorType: &errorType, Message: "no"}),
+			"before\nValueError: no",
+		},
+		"error code":  {failed(shell.Error{Code: "invalid_code", Message: "blank"}), "before\ninvalid_code: blank"},
+		"display":     {display(`{"text/plain":"<Figure>","text/html":"<b>"}`), "x\n<Figure>"},
+		"bad display": {display(`[]`), "x"},
+		"background": {
+			shell.ExecuteAnswer{BackgroundOutput: "tick\n", Stdout: "now"},
+			"[output since the last call]\ntick\n[stdout]\nnow",
+		},
+		"only behind": {shell.ExecuteAnswer{BackgroundOutput: "tick"}, "[output since the last call]\ntick"},
+	}
+	for name, test := range tests {
+		if got := renderExecute(test.answer); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+func TestRenderLists(t *testing.T) {
+	kind, signature, nothing := "function", "(a, b=1)", ""
+	failure := &shell.Error{Code: "some_code", Message: "no"}
+	const failed = "some_code: no"
+	functions := []shell.ListedFunction{
+		{Name: "f", Signature: "(...)"},
+		{Name: "g", Signature: "()", Description: "Doc.\nMore."},
+	}
+	found := []shell.SearchResult{{Name: "x", Kind: "variable", QualifiedType: "int", Representation: "1"}}
+	printed := shell.Printed{Stdout: "x", Stderr: "y"}
+	function := shell.InspectAnswer{OK: true, Name: "f", Signature: &signature, Kind: &kind, Module: &nothing}
+	tests := map[string]struct{ got, want string }{
+		"list, none":   {renderList(shell.ListAnswer{}), "no functions are defined"},
+		"list":         {renderList(shell.ListAnswer{Functions: functions}), "f(...)\ng()  Doc."},
+		"search, none": {renderSearch(shell.SearchAnswer{}), "no name matches"},
+		"search, cut": {
+			renderSearch(shell.SearchAnswer{Results: found, Truncated: true}),
+			"x  variable  int  1\n" + moreNote,
+		},
+		"search, error": {renderSearch(shell.SearchAnswer{Error: failure}), failed},
+		"call, null":    {renderCall(shell.CallAnswer{OK: true, Result: null}), "null"},
+		"call, printed": {
+			renderCall(shell.CallAnswer{Result: json.RawMessage("1"), Printed: printed}), "x\n[stderr]\ny\n1",
+		},
+		"reload, none":   {renderReload(shell.ReloadAnswer{}), "no modules were named"},
+		"inspect":        {renderInspect(function), "f(a, b=1)\nkind: function"},
+		"inspect, error": {renderInspect(shell.InspectAnswer{Name: "f", Error: failure}), failed},
+		"remove, none":   {renderRemove(shell.RemoveAnswer{OK: true}), "no names were given"},
+		"remove": {
+			renderRemove(shell.RemoveAnswer{OK: true, Removed: []string{"a"}, Unknown: []string{"b", "c"}}),
+			"removed: a\nunknown: b, c",
+		},
+		"reset": {
+			renderReset(shell.ResetAnswer{OK: true, Removed: []string{"a"}, ExecutionCount: 3}),
+			"removed: a\nexecution count: 3",
+		},
+		"reset, error": {renderReset(shell.ResetAnswer{Error: failure}), failed},
+	}
+	for name, test := range tests {
+		if test.got != test.want {
+			t.Errorf("%s: %q, want %q", name, test.got, test.want)
+		}
+	}
+}
+
+// Compact answers leave out what says nothing, but what user code returned or displayed stays as it is.
+func TestCompact(t *testing.T) {
+	zero := 0
+	raw := func(text string) json.RawMessage { return json.RawMessage(text) }
+	s := newServer(t, Options{Compact: true})
+	tests := map[string]struct {
+		answer any
+		want   string
+	}{
+		"results stay": {
+			shell.ExecuteAnswer{OK: true, Result: raw(`{"a":null,"b":[],"c":false,"d":"","e":123456789012345678901}`)},
+			`{"ok":true,"result":{"a":null,"b":[],"c":false,"d":"","e":123456789012345678901}}`,
+		},
+		"false is a result": {
+			shell.CallAnswer{Name: "<f>", Result: raw(`false`)}, `{"ok":false,"name":"<f>","result":false}`,
+		},
+		"null is none": {shell.CallAnswer{Result: raw(`null`)}, `{"ok":false}`},
+		"displays stay": {
+			shell.ExecuteAnswer{DisplayData: []shell.DisplayData{{Data: raw(`{"x":""}`), Metadata: raw(`{}`)}}},
+			`{"ok":false,"display_data":[{"data":{"x":""},"metadata":{}}]}`,
+		},
+		"counts": {
+			shell.ExecuteAnswer{
+				OK: true, ExecutionCount: &zero,
+				Truncated: shell.ExecuteTruncation{Stdout: true, StdoutOmittedChars: 7},
+			},
+			`{"ok":true,"execution_count":0,"truncated":{"stdout":true,"stdout_omitted_chars":7}}`,
+		},
+		"location": {
+			shell.CallAnswer{Error: &shell.Error{Code: "c", Message: "m", Location: &shell.Location{Line: &zero}}},
+			`{"ok":false,"error":{"code":"c","message":"m","location":{"line":0}}}`,
+		},
+		"printed": {
+			shell.ResetAnswer{OK: true, Printed: shell.Printed{Stdout: "x"}},
+			`{"ok":true,"execution_count":0,"stdout":"x"}`,
+		},
+	}
+	for name, test := range tests {
+		line, err := s.callMessage(json.RawMessage("1"), reply{value: test.answer})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := decodeCall(t, string(line)).Structured; string(got) != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
+	}
+}
+
+// A result that cannot be encoded is an error for its call, not for the session.
+func TestSession_brokenResult(t *testing.T) {
+	namespace := newFakeNamespace()
+	namespace.callTool = func(shell.ToolCall) shell.ToolAnswer {
+		return shell.ToolAnswer{CallAnswer: shell.CallAnswer{OK: true, Result: json.RawMessage("{")}}
+	}
+	s := newServer(t, Options{Namespace: namespace})
+	register(t, s, "broken")
+	c := connect(t, s)
+	for _, line := range []string{toolCall("1", "broken", "{}"), modern(toolCall("2", "broken", "{}"))} {
+		if got := decode(t, c.ask(line)); got.Error == nil || got.Error.Code != -32603 {
+			t.Errorf("a broken result was answered with %+v", got)
+		}
+	}
+	if got := decode(t, c.ask(ping("3"))); got.Error != nil {
+		t.Errorf("then ping got %+v", got)
+	}
+}
