@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ipython-mcp/internal/filelock"
 )
 
 // killRounds is how many starts are killed, at random moments from the beginning to a little after the end.
@@ -89,7 +91,7 @@ func TestSweep_LeavesWhatIsNotItsOwn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	unlock, ok := tryLock(lockPath(workspace, "held"))
+	unlock, ok := filelock.Try(lockPath(workspace, "held"))
 	if !ok {
 		t.Fatal("the lock cannot be taken")
 	}

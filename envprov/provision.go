@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"ipython-mcp/internal/filelock"
 )
 
 // Progress is what Provision is doing.
@@ -79,18 +81,18 @@ func (r Request) exists() bool {
 // lock waits for a start that makes the same environment. It cannot last longer than that start's phases.
 func (r Request) lock(ctx context.Context) (func(), *Failure) {
 	path := lockPath(r.Settings.Workspace, r.Settings.ActiveEnvironment)
-	if unlock, ok := tryLock(path); ok {
+	if unlock, ok := filelock.Try(path); ok {
 		return unlock, nil
 	}
 	r.Report(Progress{PhaseProvisioning, "waiting for another start that makes the same environment"})
 	limit := 2*min(r.Settings.SetupTimeout, time.Hour*24*365) + 10*time.Second
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	unlock, err := lock(limited, path)
+	unlock, err := filelock.Lock(limited, path)
 	// Starts that fail take back the workspace that they created.
 	for errors.Is(err, fs.ErrNotExist) && limited.Err() == nil {
 		if _, err = makeWorkspace(r.Settings.Workspace); err == nil {
-			unlock, err = lock(limited, path)
+			unlock, err = filelock.Lock(limited, path)
 		}
 	}
 	if err == nil {

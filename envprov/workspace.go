@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"ipython-mcp/internal/filelock"
 )
 
 const (
@@ -62,7 +64,7 @@ func sweep(workspace string) {
 		}
 	}
 	for name, paths := range leftovers {
-		unlock, ok := tryLock(lockPath(workspace, name))
+		unlock, ok := filelock.Try(lockPath(workspace, name))
 		if !ok {
 			continue // somebody is at work
 		}

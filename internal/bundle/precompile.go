@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"ipython-mcp/internal/filelock"
 )
 
 const (
@@ -55,7 +57,7 @@ func precompile(ctx context.Context, python, mark, dir string) error {
 	if exists(mark) || unix.Access(dir, unix.W_OK|unix.X_OK) != nil {
 		return nil
 	}
-	unlock, err := lock(ctx, dir+lockSuffix)
+	unlock, err := filelock.Lock(ctx, dir+lockSuffix)
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, unix.EROFS) {
 		return nil
 	}

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"ipython-mcp/internal/filelock"
 )
 
 // sweep removes what killed processes left in the cache: half extracted trees, damaged ones set aside,
@@ -28,7 +30,7 @@ func sweep(dir string) {
 // sweepTree runs under the tree's lock, so that nothing of a running extraction goes: an extraction that
 // began after the listing is locked or is not in the list.
 func sweepTree(dir, tree string, leftovers []string) {
-	unlock, ok := tryLock(filepath.Join(dir, tree+lockSuffix))
+	unlock, ok := filelock.Try(filepath.Join(dir, tree+lockSuffix))
 	if !ok {
 		return
 	}

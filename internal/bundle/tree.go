@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"ipython-mcp/internal/bundle/archive"
+	"ipython-mcp/internal/filelock"
 )
 
 // Endings of what stands beside a tree while it is worked on, each before a random number; and of its lock.
@@ -38,7 +39,7 @@ func (c *Cache) tree(ctx context.Context, name string, src source) (Tree, error)
 
 // install extracts under the tree's lock, unless another process did while this one waited for it.
 func (c *Cache) install(ctx context.Context, src source, m archive.Manifest, dir string) error {
-	unlock, err := lock(ctx, dir+lockSuffix)
+	unlock, err := filelock.Lock(ctx, dir+lockSuffix)
 	if err != nil {
 		return err
 	}
