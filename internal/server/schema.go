@@ -29,10 +29,19 @@ func outputSchema(answer any, compact bool) (json.RawMessage, error) {
 }
 
 func reflectSchema(value any) *reflected.Schema {
-	r := reflected.Reflector{DoNotReference: true, Anonymous: true}
+	r := reflected.Reflector{DoNotReference: true, Anonymous: true, Mapper: rawAsObject}
 	schema := r.Reflect(value)
 	schema.Version = ""
 	return schema
+}
+
+// rawAsObject describes raw JSON, which is an object wherever a schema is declared. The reflection's own word for it, a bare true, is no
+// schema to some clients.
+func rawAsObject(t reflect.Type) *reflected.Schema {
+	if t == reflect.TypeFor[json.RawMessage]() {
+		return &reflected.Schema{Type: "object"}
+	}
+	return nil
 }
 
 // refine lets pointers be null, of which the reflection knows nothing, and relaxes required for compact answers.

@@ -115,6 +115,9 @@ func TestTools_answersFitTheirSchemas(t *testing.T) {
 				if got.IsError != (fail != nil) || len(got.Content) != 1 || got.Content[0].Text == "" {
 					t.Errorf("%s, %s: %+v", name, tool.Name, got)
 				}
+				if strings.Contains(string(tool.OutputSchema), ":true") {
+					t.Errorf("%s: a bare true is no schema to some clients: %s", tool.Name, tool.OutputSchema)
+				}
 				schema, err := compileSchema(tool.OutputSchema)
 				if err != nil {
 					t.Fatal(err)
