@@ -38,7 +38,8 @@ var (
 	drainSource []byte
 )
 
-// newBench asks the server which interpreter and which IPython it runs: the baselines run the same. It also warms the server's cache.
+// newBench asks the server which interpreter and which IPython it runs: the baselines run the same. It also warms the
+// server's cache.
 func newBench(ctx context.Context, o options) (b *bench, err error) {
 	b = &bench{options: o, report: report{out: os.Stdout}}
 	if b.binary, err = filepath.Abs(o.binary); err != nil {
@@ -73,12 +74,14 @@ func (b *bench) learn(ctx context.Context) error {
 	return nil
 }
 
-// environment is this process's, without what would change Python, IPython or the server, but for where the server's cache is.
+// environment is this process's, without what would change Python, IPython or the server. Which Python the server runs,
+// and where its cache is, may be chosen.
 func (b *bench) environment(extra ...string) []string {
 	kept := []string{"IPYTHONDIR=" + b.work}
 	for _, variable := range os.Environ() {
-		changes := strings.HasPrefix(variable, "PYTHON") || strings.HasPrefix(variable, "IPYTHON")
-		if !changes || strings.HasPrefix(variable, "IPYTHON_MCP_CACHE_DIR=") || strings.HasPrefix(variable, "IPYTHON_MCP_PYTHON=") {
+		name, _, _ := strings.Cut(variable, "=")
+		changes := strings.HasPrefix(name, "PYTHON") || strings.HasPrefix(name, "IPYTHON")
+		if !changes || name == "IPYTHON_MCP_CACHE_DIR" || name == "IPYTHON_MCP_PYTHON" {
 			kept = append(kept, variable)
 		}
 	}

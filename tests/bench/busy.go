@@ -32,8 +32,8 @@ func measureBusy(ctx context.Context, b *bench) (err error) {
 		if err != nil {
 			return err
 		}
-		b.report.info(request.method+" while a cell computes", milliseconds(median(took)),
-			fmt.Sprintf("median; 99 %% within %s, all within %s", milliseconds(quantile(took, 0.99)), milliseconds(quantile(took, 1))))
+		b.report.info(request.method+" while a cell computes", span(median(took)),
+			fmt.Sprintf("median; 99 %% within %s, all within %s", span(quantile(took, 0.99)), span(quantile(took, 1))))
 	}
 	if _, early := server.waiting[cell]; early {
 		return errors.New("the cell ended before the measurement")

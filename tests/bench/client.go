@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// client speaks MCP to one server over its stdio, with as little work of its own as possible: what it costs is part of every measured
-// round trip. It is for one goroutine.
+// client speaks MCP to one server over its stdio, with as little work of its own as possible: what it costs is part of
+// every measured round trip. It is for one goroutine.
 type client struct {
 	cmd     *exec.Cmd
 	input   io.WriteCloser
@@ -43,10 +43,12 @@ func dial(cmd *exec.Cmd) (*client, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	return &client{cmd: cmd, input: input, output: bufio.NewReaderSize(output, 1<<16), waiting: map[int]message{}}, nil
+	buffered := bufio.NewReaderSize(output, 1<<16)
+	return &client{cmd: cmd, input: input, output: buffered, waiting: map[int]message{}}, nil
 }
 
-const initializeParams = `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}`
+const initializeParams = `{"protocolVersion":"2025-06-18","capabilities":{},` +
+	`"clientInfo":{"name":"bench","version":"1"}}`
 
 // initialize shakes hands.
 func (c *client) initialize() error {

@@ -1,5 +1,6 @@
-// Command bench measures a built ipython-mcp against plain Python and prints ratios, each with its goal. What is compared is measured in
-// one run, in turns, and the median of the rounds counts: the ratios mean the same on a slow and on a busy machine, times do not.
+// Command bench measures a built ipython-mcp against plain Python and prints ratios, each with its goal. What is
+// compared is measured in one run, in turns, and the median of the rounds counts: ratios mean the same on a slow and on
+// a fast machine, times do not.
 //
 // It is one goroutine that starts, feeds and ends processes. It imports nothing of the product.
 package main
@@ -34,9 +35,9 @@ func main() { os.Exit(run()) }
 func run() int {
 	o := options{}
 	flag.StringVar(&o.binary, "binary", "bin/ipython-mcp", "the `program` to measure")
-	flag.StringVar(&o.fastMCPPath, "fastmcp-path", "", "`directory` with the Python package fastmcp; empty: not compared")
+	flag.StringVar(&o.fastMCPPath, "fastmcp-path", "", "`directory` with the package fastmcp; empty: not compared")
 	flag.IntVar(&o.calls, "calls", 100_000, "`number` of calls in which memory must not grow")
-	flag.IntVar(&o.rounds, "rounds", 15, "`number` of rounds of short measurements")
+	flag.IntVar(&o.rounds, "rounds", 25, "`number` of rounds of short measurements")
 	only := flag.String("only", "", "comma-separated `measurements` to run: "+strings.Join(names(), ", "))
 	strict := flag.Bool("strict", false, "exit with status 1 when a goal is missed")
 	flag.Parse()

@@ -58,8 +58,8 @@ const (
 	sampleEvery = 100
 )
 
-// measureCalls watches memory over many calls. Compared are the peaks of two spans of the same length: the one that ends after the first
-// 10,000 calls (a tenth of a shorter run), and the last one.
+// measureCalls watches memory over many calls. Compared are the peaks of two spans of the same length: the one that
+// ends after the first 10,000 calls (a tenth of a shorter run), and the last one.
 func measureCalls(ctx context.Context, b *bench) (err error) {
 	server, err := b.serve(ctx)
 	if err != nil {
@@ -88,7 +88,8 @@ func measureCalls(ctx context.Context, b *bench) (err error) {
 		}
 	}
 	each := time.Since(started).Seconds() / float64(b.calls)
-	b.report.bytesAtMost(fmt.Sprintf("memory after %d calls beyond that after %d", b.calls, first), late-early, callsGrowth,
-		fmt.Sprintf("%s - %s; %s per call", megabytes(late), megabytes(early), milliseconds(each)))
+	what := fmt.Sprintf("memory after %d calls beyond that after %d", b.calls, first)
+	b.report.bytesAtMost(what, late-early, callsGrowth,
+		fmt.Sprintf("%s - %s; %s per call", megabytes(late), megabytes(early), span(each)))
 	return nil
 }

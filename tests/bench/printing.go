@@ -12,7 +12,7 @@ import (
 
 const (
 	printedBytes   = 200_000_000
-	printingRounds = 3
+	printingRounds = 5
 	printingGrowth = 16 * megabyte
 )
 
@@ -22,7 +22,8 @@ var prints = []struct{ name, code string }{
 	{"200 large print calls", "chunk = ('x' * 79 + '\\n') * 12_500\nfor _ in range(200):\n    print(chunk, end='')"},
 }
 
-// measurePrinting compares a cell that prints 200 MB with the same script whose output a C program drains, and watches the memory.
+// measurePrinting compares a cell that prints 200 MB with the same script whose output a C program drains, and watches
+// the memory.
 func measurePrinting(ctx context.Context, b *bench) error {
 	drain, err := b.compileDrain(ctx)
 	if err != nil {
@@ -57,7 +58,7 @@ func (b *bench) measurePrint(ctx context.Context, drain, name, code string) (err
 		plain, ours, grown = append(plain, drained), append(ours, printed), max(grown, more)
 	}
 	b.report.atMost("200 MB in "+name+" / into a C program", medianRatio(ours, plain), 2,
-		fmt.Sprintf("%s / %s", milliseconds(median(ours)), milliseconds(median(plain))))
+		fmt.Sprintf("%s / %s; %s", span(median(ours)), span(median(plain)), spread(ours, plain)))
 	b.report.bytesAtMost("memory that this takes at its peak", grown, printingGrowth, "")
 	return nil
 }
@@ -85,7 +86,7 @@ func (c *client) timePrint(code string) (seconds float64, grown int64, err error
 	return seconds, peak - before, err
 }
 
-// timeDrained returns the seconds from the start of a plain Python that runs the code until the drain has read everything.
+// timeDrained returns the seconds from the start of a plain Python that runs the code until the drain has read it all.
 func (b *bench) timeDrained(ctx context.Context, drain, code string) (float64, error) {
 	reader, writer, err := os.Pipe()
 	if err != nil {

@@ -22,7 +22,7 @@ type report struct {
 	missed int
 }
 
-const layout = "%-7s %-52s %10s  %-12s %s\n"
+const layout = "%-7s %-62s %9s  %-10s %s\n"
 
 func (r *report) header() {
 	fmt.Fprintf(r.out, layout, "", "measured", "value", "goal", "from")
@@ -50,17 +50,20 @@ func (r *report) footer() {
 
 // atMost adds a row whose ratio must not be above the limit.
 func (r *report) atMost(what string, ratio, limit float64, details string) {
-	r.add(row{what: what, value: fmt.Sprintf("%.2f×", ratio), goal: fmt.Sprintf("≤ %g×", limit), met: ratio <= limit, details: details})
+	goal := fmt.Sprintf("≤ %g×", limit)
+	r.add(row{what: what, value: times(ratio), goal: goal, met: ratio <= limit, details: details})
 }
 
 // atLeast adds a row whose ratio must not be below the limit.
 func (r *report) atLeast(what string, ratio, limit float64, details string) {
-	r.add(row{what: what, value: fmt.Sprintf("%.2f×", ratio), goal: fmt.Sprintf("≥ %g×", limit), met: ratio >= limit, details: details})
+	goal := fmt.Sprintf("≥ %g×", limit)
+	r.add(row{what: what, value: times(ratio), goal: goal, met: ratio >= limit, details: details})
 }
 
 // bytesAtMost adds a row whose amount of memory must not be above the limit. Both are in bytes.
 func (r *report) bytesAtMost(what string, amount, limit int64, details string) {
-	r.add(row{what: what, value: megabytes(amount), goal: "≤ " + megabytes(limit), met: amount <= limit, details: details})
+	goal := "≤ " + megabytes(limit)
+	r.add(row{what: what, value: megabytes(amount), goal: goal, met: amount <= limit, details: details})
 }
 
 // info adds a row without a goal.
@@ -72,7 +75,18 @@ const megabyte = 1 << 20
 
 func megabytes(amount int64) string { return fmt.Sprintf("%.1f MB", float64(amount)/megabyte) }
 
-func milliseconds(seconds float64) string { return fmt.Sprintf("%.3g ms", seconds*1000) }
+func times(ratio float64) string { return fmt.Sprintf("%.2f×", ratio) }
+
+// span shows a time with three digits at most.
+func span(seconds float64) string {
+	switch {
+	case seconds >= 1:
+		return fmt.Sprintf("%.2f s", seconds)
+	case seconds >= 0.1:
+		return fmt.Sprintf("%.0f ms", seconds*1000)
+	}
+	return fmt.Sprintf("%.3g ms", seconds*1000)
+}
 
 // median returns the middle of the values, which must not be empty.
 func median(values []float64) float64 {
@@ -86,10 +100,18 @@ func quantile(values []float64, share float64) float64 {
 }
 
 // medianRatio returns the median of the ratios of each round. Both slices hold one value per round.
-func medianRatio(values, baselines []float64) float64 {
-	ratios := make([]float64, len(values))
+func medianRatio(values, baselines []float64) float64 { return median(ratios(values, baselines)) }
+
+// spread says how far the ratios of single rounds lie apart: a goal within it is neither met nor missed for certain.
+func spread(values, baselines []float64) string {
+	all := ratios(values, baselines)
+	return fmt.Sprintf("80 %% of rounds %s–%s", times(quantile(all, 0.1)), times(quantile(all, 0.9)))
+}
+
+func ratios(values, baselines []float64) []float64 {
+	all := make([]float64, len(values))
 	for i, value := range values {
-		ratios[i] = value / baselines[i]
+		all[i] = value / baselines[i]
 	}
-	return median(ratios)
+	return all
 }

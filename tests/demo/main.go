@@ -1,5 +1,8 @@
-// Command demo drives a built ipython-mcp with mcp-go's client through a session that can be watched: what a coding agent does with the
-// server, step by step. Each step checks what it expects; the exit status is 1 when one fails.
+// Command demo drives a built ipython-mcp with mcp-go's client through a session that can be watched: what a coding
+// agent does with the server, step by step. Each step checks what it expects; the exit status is 1 when one fails.
+//
+// The client answers on goroutines of its own; everything else happens on the main one. It imports nothing of the
+// product, and changes nothing but a temporary directory.
 package main
 
 import (
@@ -7,7 +10,9 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 	"time"
 )
 
@@ -19,7 +24,9 @@ func main() { os.Exit(run()) }
 func run() int {
 	binary := flag.String("binary", "bin/ipython-mcp", "the `program` to show")
 	flag.Parse()
-	ctx, cancel := context.WithTimeout(context.Background(), sessionLimit)
+	interruptible, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ctx, cancel := context.WithTimeout(interruptible, sessionLimit)
 	defer cancel()
 	v := newVoice(os.Stdout)
 	path, err := filepath.Abs(*binary)

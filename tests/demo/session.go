@@ -3,12 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,17 +26,11 @@ type session struct {
 	library string        // a directory on the server's sys.path
 }
 
-// answer is what a call gave: the text block that people read, and the structured answer as JSON.
-type answer struct {
-	text       string
-	structured string
-}
-
 // connect starts the server and shakes hands.
 func connect(ctx context.Context, v *voice, path, library string) (*session, error) {
 	s := &session{voice: v, log: &bytes.Buffer{}, library: library}
 	s.server = exec.CommandContext(ctx, path)
-	s.server.Env = append(os.Environ(), "IPYTHON_MCP_LIBRARY_PATHS="+library)
+	s.server.Env = environment("IPYTHON_MCP_LIBRARY_PATHS=" + library)
 	s.server.Stderr = s.log
 	input, err := s.server.StdinPipe()
 	if err != nil {
@@ -52,69 +46,82 @@ func connect(ctx context.Context, v *voice, path, library string) (*session, err
 		return nil, err
 	}
 	s.client = client.NewClient(transport.NewIO(output, input, io.NopCloser(strings.NewReader(""))))
+	if err := s.shakeHands(ctx, started); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+func (s *session) shakeHands(ctx context.Context, started time.Time) error {
 	if err := s.client.Start(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	hello, err := s.client.Initialize(ctx, mcp.InitializeRequest{Params: mcp.InitializeParams{
 		ProtocolVersion: mcp.LATEST_PROTOCOL_VERSION,
 		ClientInfo:      mcp.Implementation{Name: "demo", Version: "1"},
 	}})
 	if err != nil {
-		return nil, fmt.Errorf("%w; the server said: %s", err, s.log)
+		return err
 	}
-	v.note("%s %s answered the handshake after %v", hello.ServerInfo.Name, hello.ServerInfo.Version,
+	s.voice.note("%s %s answered the handshake after %v", hello.ServerInfo.Name, hello.ServerInfo.Version,
 		time.Since(started).Round(time.Millisecond))
-	return s, nil
+	return nil
 }
 
-// call calls a tool; showing it is the caller's choice.
-func (s *session) call(ctx context.Context, tool string, arguments map[string]any) (answer, error) {
-	result, err := s.client.CallTool(ctx, mcp.CallToolRequest{Params: mcp.CallToolParams{Name: tool, Arguments: arguments}})
+// environment is this process's, without settings of the server that would make its answers other than the demo
+// expects. Which Python it runs, and where its cache is, make no difference.
+func environment(extra ...string) []string {
+	kept := slices.DeleteFunc(os.Environ(), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		indifferent := name == "IPYTHON_MCP_PYTHON" || name == "IPYTHON_MCP_CACHE_DIR"
+		return strings.HasPrefix(name, "IPYTHON_MCP_") && !indifferent
+	})
+	return append(kept, extra...)
+}
+
+// call calls a tool and returns the text block of its answer; showing it is the caller's choice.
+func (s *session) call(ctx context.Context, tool string, arguments map[string]any) (string, error) {
+	params := mcp.CallToolParams{Name: tool, Arguments: arguments}
+	result, err := s.client.CallTool(ctx, mcp.CallToolRequest{Params: params})
 	if err != nil {
-		return answer{}, err
+		return "", err
 	}
-	var a answer
+	var text strings.Builder
 	for _, content := range result.Content {
-		if text, ok := content.(mcp.TextContent); ok {
-			a.text += text.Text
+		if block, ok := content.(mcp.TextContent); ok {
+			text.WriteString(block.Text)
 		}
 	}
-	structured, err := json.Marshal(result.StructuredContent)
-	if err != nil {
-		return answer{}, err
-	}
-	a.structured = string(structured)
 	if result.IsError {
-		return a, fmt.Errorf("%s was refused: %s", tool, a.text)
+		return "", fmt.Errorf("%s was refused: %s", tool, &text)
 	}
-	return a, nil
+	return text.String(), nil
 }
 
-// cell executes code, shows both, and checks that the answer's text contains what is expected.
-func (s *session) cell(ctx context.Context, code string, expect ...string) (answer, error) {
+// cell executes code, shows both, and checks that the answer contains what is expected.
+func (s *session) cell(ctx context.Context, code string, expected ...string) error {
 	s.voice.code(code)
-	return s.shown(s.call(ctx, "execute", map[string]any{"code": code}))(expect...)
+	return s.show(ctx, "execute", map[string]any{"code": code}, expected)
 }
 
 // tool calls another tool than execute, likewise.
-func (s *session) tool(ctx context.Context, name string, arguments map[string]any, expect ...string) (answer, error) {
+func (s *session) tool(ctx context.Context, name string, arguments map[string]any, expected ...string) error {
 	s.voice.call(name, arguments)
-	return s.shown(s.call(ctx, name, arguments))(expect...)
+	return s.show(ctx, name, arguments, expected)
 }
 
-func (s *session) shown(a answer, err error) func(expect ...string) (answer, error) {
-	return func(expect ...string) (answer, error) {
-		if err != nil {
-			return a, err
-		}
-		s.voice.answer(a.text)
-		for _, part := range expect {
-			if !strings.Contains(a.text, part) {
-				return a, fmt.Errorf("expected %q in the answer %q", part, a.text)
-			}
-		}
-		return a, nil
+func (s *session) show(ctx context.Context, tool string, arguments map[string]any, expected []string) error {
+	text, err := s.call(ctx, tool, arguments)
+	if err != nil {
+		return err
 	}
+	s.voice.answer(text)
+	for _, part := range expected {
+		if !strings.Contains(text, part) {
+			return fmt.Errorf("expected %q in the answer %q", part, text)
+		}
+	}
+	return nil
 }
 
 // close closes the server's stdin, as clients do, and waits for its end.

@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 )
+
+type arguments = map[string]any
 
 type step struct {
 	title string
@@ -22,6 +25,7 @@ var steps = []step{
 	{"Define a function; it stays", define},
 	{"Call it with JSON arguments", callFunction},
 	{"Look around", lookAround},
+	{"Make it a tool of its own", registerTool},
 	{"Write a library module and import it", importModule},
 	{"Edit it, reload it", editModule},
 	{"An error is an answer to read", readError},
@@ -44,26 +48,39 @@ func listTools(ctx context.Context, s *session) error {
 }
 
 func versions(ctx context.Context, s *session) error {
-	_, err := s.cell(ctx, "import sys, IPython\nprint(sys.version.split()[0], IPython.__version__, sys.executable, sep='\\n')", "3.")
-	return err
+	return s.cell(ctx, `import sys, IPython
+print("Python", sys.version.split()[0], "and IPython", IPython.__version__)
+print(sys.executable)`, "Python 3.", "IPython 9.")
 }
 
+const areaSignature = "area(width: float, height: float = 1.0) -> float"
+
 func define(ctx context.Context, s *session) error {
-	_, err := s.cell(ctx, "def area(width: float, height: float = 1.0) -> float:\n    \"\"\"Area of a rectangle.\"\"\"\n    return width * height")
-	return err
+	return s.cell(ctx, "def "+areaSignature+`:
+    """Area of a rectangle."""
+    return width * height`)
 }
 
 func callFunction(ctx context.Context, s *session) error {
-	_, err := s.tool(ctx, "call_function", map[string]any{"name": "area", "arguments": map[string]any{"width": 3, "height": 4.5}}, "13.5")
-	return err
+	given := arguments{"name": "area", "arguments": arguments{"width": 3, "height": 4.5}}
+	return s.tool(ctx, "call_function", given, "13.5")
 }
 
 func lookAround(ctx context.Context, s *session) error {
-	if _, err := s.tool(ctx, "list", map[string]any{}, "area(width: float, height: float = 1.0)"); err != nil {
+	if err := s.tool(ctx, "list", arguments{}, areaSignature); err != nil {
 		return err
 	}
-	_, err := s.tool(ctx, "inspect", map[string]any{"name": "area"}, "Area of a rectangle.")
-	return err
+	if err := s.tool(ctx, "search", arguments{"query": "AREA"}, "area"); err != nil {
+		return err
+	}
+	return s.tool(ctx, "inspect", arguments{"name": "area"}, "Area of a rectangle.")
+}
+
+func registerTool(ctx context.Context, s *session) error {
+	if err := s.tool(ctx, "register_tool", arguments{"name": "area"}, "area"); err != nil {
+		return err
+	}
+	return s.tool(ctx, "area", arguments{"width": 2, "height": 0.5}, "1.0")
 }
 
 // writeModule writes the demo's library module, as an agent does with its own file tools.
@@ -77,8 +94,7 @@ func importModule(ctx context.Context, s *session) error {
 	if err := writeModule(s, "def total(net):\n    return net * 1.19\n"); err != nil {
 		return err
 	}
-	_, err := s.cell(ctx, "import pricing\npricing.total(100)", "119.0")
-	return err
+	return s.cell(ctx, "import pricing\npricing.total(100)", "119.0")
 }
 
 // editModule edits within the same second and to the same size, where stale byte code would hide the change.
@@ -86,54 +102,73 @@ func editModule(ctx context.Context, s *session) error {
 	if err := writeModule(s, "def total(net):\n    return net * 1.07\n"); err != nil {
 		return err
 	}
-	if _, err := s.tool(ctx, "reload", map[string]any{"modules": []string{"pricing"}}, "pricing"); err != nil {
+	if err := s.tool(ctx, "reload", arguments{"modules": []string{"pricing"}}, "pricing"); err != nil {
 		return err
 	}
-	_, err := s.cell(ctx, "pricing.total(100)", "107.0")
-	return err
+	return s.cell(ctx, "pricing.total(100)", "107.0")
 }
 
 func readError(ctx context.Context, s *session) error {
-	_, err := s.cell(ctx, "def rate(rates, country):\n    return rates[country]\n\nrate({'de': 0.19}, 'fr')", "KeyError: 'fr'", "Cell [")
-	return err
+	return s.cell(ctx, `def rate(rates, country):
+    return rates[country]
+
+rate({"de": 0.19}, "fr")`, "Cell [", "in rate", "KeyError: 'fr'")
 }
 
+// Each of the million lines is "line ", a number and a newline; the answer keeps the default of both ends.
+const (
+	lines        = 1_000_000
+	digits       = 10*1 + 90*2 + 900*3 + 9_000*4 + 90_000*5 + 900_000*6
+	printedChars = lines*len("line \n") + digits
+	keptChars    = 8192
+)
+
 func printMillion(ctx context.Context, s *session) error {
+	marker := fmt.Sprintf("… %d characters omitted (of %d)", printedChars-keptChars, printedChars)
 	started := time.Now()
-	a, err := s.cell(ctx, "for number in range(1_000_000):\n    print('line', number)", "line 0\n", "characters omitted", "line 999999")
-	if err != nil {
+	code := "for number in range(1_000_000):\n    print('line', number)"
+	if err := s.cell(ctx, code, "line 0\n", marker, "line 999999"); err != nil {
 		return err
 	}
-	s.voice.note("%d characters of 11888890 came back, after %v", len([]rune(a.text)), time.Since(started).Round(time.Millisecond))
+	s.voice.note("%d characters were printed, %d came back, after %v", printedChars, keptChars,
+		time.Since(started).Round(time.Millisecond))
 	return nil
 }
 
+// stayResponsive asks for the tool list: what mcp-go's client calls a ping is, in the newest protocol, no message.
 func stayResponsive(ctx context.Context, s *session) error {
 	outcome := make(chan error, 1)
-	code := "import time\ntime.sleep(1)\n'done'"
+	code := "import time\nend = time.monotonic() + 1\nwhile time.monotonic() < end:\n    pass\n'done'"
 	s.voice.code(code)
 	go func() {
-		a, err := s.call(ctx, "execute", map[string]any{"code": code})
-		if err == nil && a.text != "done" {
-			err = fmt.Errorf("the cell answered %q", a.text)
+		text, err := s.call(ctx, "execute", arguments{"code": code})
+		if err == nil && !strings.Contains(text, "done") {
+			err = fmt.Errorf("the cell answered %q", text)
 		}
 		outcome <- err
 	}()
-	lists := 0
+	return s.countAnswers(ctx, outcome)
+}
+
+// countAnswers asks for the tool list until the outcome is there.
+func (s *session) countAnswers(ctx context.Context, outcome <-chan error) error {
+	answered, slowest := 0, time.Duration(0)
 	for {
 		select {
 		case err := <-outcome:
-			if err == nil && lists == 0 {
+			if err == nil && answered == 0 {
 				err = errors.New("tools/list was not answered meanwhile")
 			}
-			s.voice.note("tools/list was answered %d times while the cell slept for a second", lists)
+			s.voice.note("tools/list was answered %d times meanwhile, within %v at most", answered,
+				slowest.Round(time.Millisecond))
 			return err
 		default:
 		}
+		asked := time.Now()
 		if _, err := s.client.ListTools(ctx, mcp.ListToolsRequest{}); err != nil {
 			return err
 		}
-		lists++
+		answered, slowest = answered+1, max(slowest, time.Since(asked))
 		time.Sleep(10 * time.Millisecond) // the pace of the demonstration
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/term"
 )
 
-// Everything that the demo says goes through here. Titles are bold, code is cyan, notes are dim; without colours where the output is no
-// terminal (FORCE_COLOR overrides) or NO_COLOR is set.
+// voice is what everything that the demo says goes through. Titles are bold, code is cyan, answers are green, notes are
+// dim; without colours where the output is no terminal (FORCE_COLOR overrides) or NO_COLOR is set.
 type voice struct {
 	out     io.Writer
 	colours bool
@@ -42,7 +42,7 @@ func (v *voice) title(text string) { fmt.Fprintf(v.out, "\n%s\n", v.paint(bold, 
 func (v *voice) note(format string, args ...any) { v.block(dim, "# ", fmt.Sprintf(format, args...)) }
 func (v *voice) code(code string)                { v.block(cyan, ">>> ", code) }
 func (v *voice) item(name, text string) {
-	fmt.Fprintf(v.out, "    %-14s %s\n", name, v.paint(dim, text))
+	fmt.Fprintf(v.out, "    %-16s %s\n", name, v.paint(dim, text))
 }
 
 func (v *voice) failed(err error) {
