@@ -87,7 +87,8 @@ int bridge_interrupt(void) {
 	return pthread_kill(python_thread, SIGINT);
 }
 
-/* A handler that the routing handler stands in front of. Written by bridge_guard_signals, read in signal context. */
+/* A handler that the routing handler stands in front of. Written by sigaction and bridge_repair_guard, read in signal
+ * context. */
 typedef struct {
 	_Atomic uintptr_t function;
 	atomic_int flags;
@@ -98,7 +99,14 @@ static chained_handler chained[NSIG];
 static atomic_int server_pid;
 static atomic_int notify_fd = -1;
 
-static int is_guarded(int number) { return number == SIGINT || number == SIGTERM || number == SIGHUP; }
+static int is_guarded(int number) {
+	for (size_t i = 0; i < sizeof guarded / sizeof guarded[0]; i++) {
+		if (guarded[i] == number) {
+			return 1;
+		}
+	}
+	return 0;
+}
 static int keep_ignoring_hangup; /* the server was started by nohup */
 
 static void call_chained(uintptr_t function, int number, siginfo_t *info, void *context) {
