@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// answersTo sends a line as it is and returns what came back before the answer to a ping behind it.
-func (s *server) answersTo(line string) []json.RawMessage {
+// answersTo sends a line as it is, and a ping behind it, and returns what came back beside the ping's answer. JSON-RPC promises no order of
+// answers: it waits until as many as expected are there.
+func (s *server) answersTo(line string, expected int) []json.RawMessage {
 	s.t.Helper()
 	s.mu.Lock()
 	before := len(s.messages)
@@ -19,9 +20,16 @@ func (s *server) answersTo(line string) []json.RawMessage {
 	s.nextID++
 	ping := fmt.Sprintf(`"ping-%d"`, s.nextID)
 	s.exchange(`{"jsonrpc":"2.0","id":`+ping+`,"method":"ping"}`, ping)
+	s.holdsWithin(patience, func() bool { return len(s.messages) > before+expected })
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.messages[before : len(s.messages)-1]
+	var answers []json.RawMessage
+	for _, m := range s.messages[before:] {
+		if !bytes.Contains(m, []byte(ping)) {
+			answers = append(answers, m)
+		}
+	}
+	return answers
 }
 
 // requestLine makes the line of a request whose id no other has.
@@ -88,7 +96,11 @@ func TestWire_BadLines(t *testing.T) {
 		if test.method != "" {
 			line = requestLine(i, test.method, test.params)
 		}
-		got := s.answersTo(line)
+		expected := 1
+		if test.code == 0 {
+			expected = 0
+		}
+		got := s.answersTo(line, expected)
 		if test.code == 0 {
 			if len(got) > 0 {
 				t.Errorf("%s: answered %s", test.name, got)
@@ -138,7 +150,7 @@ func TestWire_BadArguments(t *testing.T) {
 		{"read_output", `{"execution_id":"e1","stream":"stdin"}`, `"stream"`},
 	} {
 		got := s.answersTo(
-			requestLine(i, "tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, test.tool, test.arguments)),
+			requestLine(i, "tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, test.tool, test.arguments)), 1,
 		)
 		if len(got) != 1 {
 			t.Fatalf("%s %s: the answers are %s", test.tool, test.arguments, got)
@@ -184,7 +196,7 @@ func TestWire_DuplicateIDs(t *testing.T) {
 	s.succeed(fmt.Sprintf("go = %q", gate))
 	running := s.running("import time, os\nwhile not os.path.exists(go): time.sleep(0.01)\nos.remove(go)\n'first'")
 	twice := s.answersTo(
-		`{"jsonrpc":"2.0","id":` + running + `,"method":"tools/call","params":{"name":"execute","arguments":{"code":"ran = 1"}}}`,
+		`{"jsonrpc":"2.0","id":`+running+`,"method":"tools/call","params":{"name":"execute","arguments":{"code":"ran = 1"}}}`, 1,
 	)
 	if len(twice) != 1 || decodeInto[response](t, twice[0]).Error == nil {
 		t.Fatalf("an id that is in use gives %s", twice)
@@ -231,7 +243,7 @@ func TestWire_LineWithoutEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got := s.answersTo("")
+	got := s.answersTo("", 1)
 	if len(got) != 1 || decodeInto[response](t, got[0]).Error == nil {
 		t.Errorf("answered %.300s", got)
 	}
