@@ -77,6 +77,8 @@ var blockers = []string{
 	"lock = threading.Lock(); lock.acquire(); lock.acquire()",
 	"threading.Event().wait()",
 	"t = threading.Thread(target=time.sleep, args=(3,)); t.start(); t.join()",
+	"signal.signal(signal.SIGINT, signal.SIG_IGN); time.sleep(600)",
+	"signal.signal(signal.SIGINT, lambda *a: None)\nwhile True: pass",
 	"await asyncio.sleep(600)",
 	"asyncio.run(asyncio.sleep(600))",
 	"pair = socket.socketpair(); pair[0].recv(1)",
@@ -96,7 +98,7 @@ func TestCancel_BreaksWhatBlocks(t *testing.T) {
 		t.Run(code, func(t *testing.T) {
 			t.Parallel()
 			s := connect(t, options{})
-			s.succeed("import time, subprocess, os, queue, threading, asyncio, socket, multiprocessing")
+			s.succeed("import time, subprocess, os, queue, threading, asyncio, signal, socket, multiprocessing")
 			id := s.running(code)
 			started := time.Now()
 			s.cancel(id)

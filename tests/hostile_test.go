@@ -49,6 +49,8 @@ var hostileCells = map[string][]string{"ends": {
 	"import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())",
 	"import signal\nsignal.set_wakeup_fd(-1); signal.setitimer(signal.ITIMER_REAL, 0.01)\n" +
 		"signal.signal(signal.SIGALRM, lambda *a: None)",
+	"import signal\nsignal.signal(signal.SIGALRM, lambda *a: 1/0); signal.setitimer(signal.ITIMER_REAL, 0.0001)",
+	"import sys\ndef spy(frame, event, arg):\n    if 'Cell' not in frame.f_code.co_filename: 1/0\nsys.settrace(spy)",
 }, "builtins, names, modules": {
 	"import builtins\nfor name in list(vars(builtins)):\n" +
 		"    if name not in ('list', 'vars'): delattr(builtins, name)",

@@ -33,6 +33,10 @@ int bridge_load(const char *path, bridge_library *library, char *error, size_t s
 
 const char *bridge_version(const bridge_library *library) { return library->get_version(); }
 
+/* What interrupts a request, the same as in the Python package: a signal that Linux never sends, and that many times is as good as once
+ * (real-time signals queue). SIGINT is user code's own: it may ignore it, and C's system() does. */
+#define INTERRUPT SIGSTKFLT
+
 static pthread_t python_thread;
 static atomic_int python_runs;
 
@@ -74,6 +78,8 @@ int bridge_main(const bridge_library *library, int argc, char **argv) {
 	python_thread = pthread_self();
 	atexit(deliver_last_words);
 	release_signals();
+	/* Until Python handles it: its default would end the process. */
+	signal(INTERRUPT, SIG_IGN);
 	atomic_store(&python_runs, 1);
 	int status = library->bytes_main(argc, argv);
 	atomic_store(&python_runs, 0);
@@ -84,7 +90,7 @@ int bridge_interrupt(void) {
 	if (!atomic_load(&python_runs)) {
 		return ESRCH;
 	}
-	return pthread_kill(python_thread, SIGINT);
+	return pthread_kill(python_thread, INTERRUPT);
 }
 
 /* A handler that the routing handler stands in front of. Written by sigaction and bridge_repair_guard, read in signal
@@ -125,8 +131,8 @@ static void report(int number) {
 }
 
 /* The routing handler. Async-signal-safe. A signal from elsewhere ends the server. A SIGTERM or SIGHUP does so also from within,
- * unless user code handles it, and reaches such a handler in any case. SIGINT from within is an interrupt; where user code has given
- * it its default, which would end the process, it does nothing. */
+ * unless user code handles it, and reaches such a handler in any case. SIGINT from within reaches user code's handler; where that is
+ * the default, which would end the process, it does nothing. */
 static void route(int number, siginfo_t *info, void *context) {
 	int saved = errno;
 	uintptr_t function = atomic_load(&chained[number].function);

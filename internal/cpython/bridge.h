@@ -19,7 +19,7 @@ const char *bridge_version(const bridge_library *library);
 /* Py_BytesMain on the calling thread, which becomes the target of bridge_interrupt. argv and its strings stay with CPython. */
 int bridge_main(const bridge_library *library, int argc, char **argv);
 
-/* Sends SIGINT to the thread inside bridge_main. Returns 0, or an error number (ESRCH when there is none). */
+/* Sends the interrupting signal to the thread inside bridge_main. Returns 0, or an error number (ESRCH when there is none). */
 int bridge_interrupt(void);
 
 /* Puts the routing handler in front of whatever handles SIGINT, SIGTERM and SIGHUP now. Fixes the server's process id, the descriptor that

@@ -74,7 +74,7 @@ func (l *Library) Main(args []string) int {
 	return int(C.bridge_main(&l.table, C.int(len(args)), (**C.char)(argv)))
 }
 
-// interrupt sends SIGINT to Python's thread, where it breaks system calls and reaches Python's own handler. It does nothing while no
+// interrupt sends a signal to Python's thread, where it breaks system calls and reaches Python's own handler. It does nothing while no
 // interpreter runs. [Channel.Interrupt] is the one that cannot hit a later request.
 func interrupt() { C.bridge_interrupt() }
 

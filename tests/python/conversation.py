@@ -135,8 +135,8 @@ class Conversation:
         return reply
 
     def interrupt(self) -> None:
-        """What the embedding process does: SIGINT for the main thread."""
-        self.process.send_signal(signal.SIGINT)
+        """What the embedding process does: its signal for the main thread."""
+        self.process.send_signal(signal.SIGSTKFLT)
 
     def stdout(self) -> str:
         """Everything written to descriptor 1 so far."""

@@ -28,6 +28,7 @@ from conversation import Conversation, Settings
         "import os; os.getpid = lambda: 1",
         "get_ipython().run_cell = get_ipython().run_cell_async = get_ipython().run_code = None",
         "get_ipython().history_manager = None",
+        "import socket; socket.socket.sendall = socket.socket.recv = socket.socket.fileno = None",
         "__builtins__ = {}",
         "del __builtins__",
         "import signal; signal.signal(signal.SIGINT, signal.SIG_DFL)",

@@ -60,7 +60,8 @@ def receive(size):
     return bytes(data)
 
 
-signal.signal(signal.SIGINT, on_interrupt)
+signal.signal(signal.SIGSTKFLT, on_interrupt)
+signal.signal(signal.SIGINT, signal.default_int_handler)
 while True:
     code = receive(struct.unpack(">Q", receive(8))[0])
     try:

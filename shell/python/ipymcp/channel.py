@@ -6,10 +6,10 @@ Text is escaped a last time here, so that no lone surrogate leaves whatever a ca
 
 from __future__ import annotations
 
+import _socket
 import json
 import os
 import re
-import socket
 import struct
 import sys
 from typing import Any
@@ -31,11 +31,16 @@ class RequestError(Exception):
         self.number = number
 
 
+class ChannelClosedError(Exception):
+    """The other side is gone, or this is a child that gave its end up."""
+
+
 class Channel:
     """One end of the stream. Blocking; interruptions by signals are retried by Python itself."""
 
     def __init__(self, descriptor: int) -> None:
-        self._socket = socket.socket(fileno=descriptor)
+        # Not socket.socket, whose methods user code may replace.
+        self._socket = _socket.socket(fileno=descriptor)
         self._socket.setblocking(True)
         os.set_inheritable(descriptor, False)
 
@@ -44,7 +49,10 @@ class Channel:
         return self._socket.fileno()
 
     def receive(self) -> dict[str, Any] | None:
-        """The next request, None at the end of the stream. Raises `RequestError` for a frame that is none."""
+        """The next request, None at the end of the stream.
+
+        Raises `RequestError` for a frame that is none, and `ChannelClosedError`.
+        """
         header = self._read(_HEADER.size)
         if header is None:
             return None
@@ -52,9 +60,12 @@ class Channel:
         return None if frame is None else decode(frame)
 
     def send(self, message: dict[str, Any]) -> None:
-        """Sends one message. Raises `OSError` when the other side is gone."""
+        """Sends one message. Raises `ChannelClosedError`."""
         frame = encode(message)
-        self._socket.sendall(_HEADER.pack(len(frame)) + frame)
+        try:
+            self._socket.sendall(_HEADER.pack(len(frame)) + frame)
+        except OSError as error:
+            raise ChannelClosedError from error
 
     def abandon(self) -> None:
         """Closes this process's copy of the descriptor, leaving the stream to the process that forked this one."""
@@ -63,7 +74,10 @@ class Channel:
     def _read(self, size: int) -> bytes | None:
         pieces = bytearray()
         while len(pieces) < size:
-            piece = self._socket.recv(min(size - len(pieces), _READ_BYTES))
+            try:
+                piece = self._socket.recv(min(size - len(pieces), _READ_BYTES))
+            except OSError as error:
+                raise ChannelClosedError from error
             if not piece:
                 return None
             pieces += piece

@@ -27,7 +27,7 @@ class EventLoop:
         self._loop = asyncio.new_event_loop()
         self._waiting = False
         self._abandoned = False
-        self.interrupted = False
+        self.ended_by: BaseException | None = None
 
     def establish(self) -> asyncio.AbstractEventLoop:
         """Makes the loop the thread's current one: `asyncio.run` takes that away, and so may user code."""
@@ -82,14 +82,14 @@ class EventLoop:
     def run(self, work: Coroutine[Any, Any, Any]) -> Any:
         """Runs a coroutine to its end. An interruption cancels it; what it then raises is `KeyboardInterrupt`.
 
-        `interrupted` says afterwards whether that happened, for a coroutine that does not raise what it is told.
+        `ended_by` is that exception afterwards, None without, for a coroutine that does not raise what it is told.
         """
         loop = self.establish()
-        self.interrupted = False
+        self.ended_by = None
         task: asyncio.Task[Any] | None = None
 
-        def cancel() -> None:
-            self.interrupted = True
+        def cancel(reason: BaseException) -> None:
+            self.ended_by = reason
             if task is not None:
                 loop.call_soon_threadsafe(task.cancel)
 
@@ -98,8 +98,8 @@ class EventLoop:
             return self.interrupts.run_on_loop(partial(loop.run_until_complete, task), cancel)
         except BaseException as error:
             self._abort(task, work)
-            if self.interrupted and isinstance(error, asyncio.CancelledError):
-                raise KeyboardInterrupt().with_traceback(error.__traceback__) from None
+            if self.ended_by is not None and isinstance(error, asyncio.CancelledError):
+                raise self.ended_by.with_traceback(error.__traceback__) from None
             raise
 
     def _abort(self, task: asyncio.Task[Any] | None, work: Coroutine[Any, Any, Any]) -> None:

@@ -61,7 +61,7 @@ def run_cell(kernel: Kernel, code: str) -> tuple[Answer | None, Any]:
     """Runs a cell; the error it ended with, or else its value."""
     shell = kernel.shell
     shell.begin(kernel.count)
-    kernel.event_loop.interrupted = False
+    kernel.event_loop.ended_by = None
     try:
         result = shell.run_cell(code, store_history=True)
     except BaseException as error:  # IPython's own code met something that the user's had broken
@@ -88,8 +88,9 @@ def _of_the_cell(error: BaseException, number: int) -> BaseException:
 
 
 def _interruption(kernel: Kernel, error: BaseException | None) -> BaseException | None:
-    if error is not None and issubclass(type(error), asyncio.CancelledError) and kernel.event_loop.interrupted:
-        return KeyboardInterrupt().with_traceback(error.__traceback__)
+    reason = kernel.event_loop.ended_by
+    if error is not None and issubclass(type(error), asyncio.CancelledError) and reason is not None:
+        return reason.with_traceback(error.__traceback__)
     return error
 
 

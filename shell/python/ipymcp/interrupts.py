@@ -1,9 +1,10 @@
-"""SIGINT: `KeyboardInterrupt` in the code of the running request, nothing at any other time. Main thread only.
+"""Interruptions: `KeyboardInterrupt` in the code of the running request, nothing at any other time. Main thread only.
 
-The embedding process sends SIGINT to the main thread to interrupt a request. The handler raises only where user code
-runs (`run`, `run_on_loop`), so that neither IPython nor asyncio is ever torn in the middle of its own work: a signal
-that finds them before the user's code is kept for `raise_deferred`, one that finds the loop between callbacks cancels
-the coroutine that is waited for, and one that comes after the code, or between requests, is forgotten.
+The embedding process sends the signal `INTERRUPT` to the main thread to interrupt a request; SIGINT stays what user
+code makes of it. The handler raises only where user code runs (`run`, `run_on_loop`), so that neither IPython nor
+asyncio is ever torn in the middle of its own work: a signal that finds them before the user's code is kept for
+`raise_deferred`, one that finds the loop between callbacks cancels the coroutine that is waited for, and one that comes
+after the code, or between requests, is forgotten.
 """
 
 from __future__ import annotations
@@ -12,15 +13,22 @@ import asyncio
 import os
 import selectors
 import signal
+import sys
 import threading
 import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from types import FrameType
 from typing import Any, TypeVar
 
 from ipymcp.frames import is_machinery
 
 T = TypeVar("T")
+
+# A signal that Linux itself never sends; `internal/cpython` does.
+INTERRUPT = signal.SIGSTKFLT
+# The functions of module `signal` themselves: `handlers` puts others in their place.
+_set_handler, _get_handler = signal.signal, signal.getsignal
 
 _ASYNCIO = os.path.dirname(asyncio.__file__) + os.sep
 _LOOP_FILES = frozenset({selectors.__file__, weakref.__file__, weakref.WeakSet.__init__.__code__.co_filename})
@@ -35,9 +43,13 @@ def default_handlers() -> None:
 
     The embedding process puts its own handler for them back in front.
     """
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is None:
-            signal.signal(number, signal.SIG_DFL)
+    for number, handler in (
+        (signal.SIGINT, signal.default_int_handler),
+        (signal.SIGTERM, signal.SIG_DFL),
+        (signal.SIGHUP, signal.SIG_DFL),
+    ):
+        if _get_handler(number) is None:
+            _set_handler(number, handler)
 
 
 class Interrupts:
@@ -50,32 +62,37 @@ class Interrupts:
     def __init__(self) -> None:
         self._armed = False
         self._deferred = False
-        self._cancel: Callable[[], None] | None = None
+        self._cancel: Callable[[BaseException], None] | None = None
         self._hog_timer: threading.Timer | None = None
         self._prodding = False
+        self._tracing = _Tracing()
         # Says whether a request waits to be read; looked at while background tasks run between requests.
         self.request_waits: Callable[[], bool] | None = None
 
     def install(self) -> None:
-        """Makes this the handler, whatever user code made it; disarmed, with nothing deferred."""
+        """Makes this the handler of `INTERRUPT`, whatever user code made it; disarmed, with nothing deferred."""
         self._armed, self._cancel, self._hog_timer = False, None, None
-        if signal.getsignal(signal.SIGINT) != self._handle:
-            signal.signal(signal.SIGINT, self._handle)
+        if _get_handler(INTERRUPT) != self.handle:
+            _set_handler(INTERRUPT, self.handle)
         self._deferred = False
-        # User code may have blocked it for this thread.
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
+        # User code may have blocked them for this thread.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (INTERRUPT, signal.SIGINT))
 
     def run(self, code: Callable[..., T], *arguments: Any) -> T:
-        """Calls user code; within it, SIGINT raises."""
+        """Calls user code; within it, an interruption raises. Tracing that the code turns on pauses outside of it."""
         before = self._armed
+        if not before:
+            self._tracing.resume()
         self._armed = True
         try:
             return code(*arguments)
         finally:
             self._armed = before
+            if not before:
+                self._tracing.pause()
 
-    def run_on_loop(self, wait: Callable[[], T], cancel: Callable[[], None]) -> T:
-        """Calls `wait`, which runs the loop; SIGINT raises in user code there, and calls `cancel` elsewhere."""
+    def run_on_loop(self, wait: Callable[[], T], cancel: Callable[[BaseException], None]) -> T:
+        """Calls `wait`, which runs the loop; an interruption raises in user code, and calls `cancel` elsewhere."""
         before, cancel_before = self._armed, self._cancel
         self._cancel = cancel
         self._armed = True
@@ -95,14 +112,29 @@ class Interrupts:
         """Drops what came after the user's code had ended."""
         self._deferred = False
 
-    def _handle(self, _number: int, frame: FrameType | None) -> None:
+    def hits_user_code(self, frame: FrameType | None) -> bool:
+        """Whether an exception that is raised in this frame now reaches code of the user's before any of ours."""
+        if self._armed:
+            return self._cancel is None or _runs_user_code(frame)
+        return self.request_waits is not None and _runs_user_code(frame)
+
+    def divert(self, error: BaseException, report: Callable[[BaseException], None]) -> None:
+        """Ends the coroutine that is waited for with the error, or else reports that."""
+        if self._armed and self._cancel is not None:
+            self._cancel(error)
+        else:
+            with suppress(BaseException):  # it runs code of the exception's and writes to the user's stream
+                self.run(report, error)
+
+    def handle(self, _number: int, frame: FrameType | None) -> None:
+        """The handler."""
         prodded, self._prodding = self._prodding, False
         if self._armed:
             if prodded:
                 return  # what the prod was for is over
             if self._cancel is None or _runs_user_code(frame):
                 raise KeyboardInterrupt
-            self._cancel()
+            self._cancel(KeyboardInterrupt())
         elif self.request_waits is None:
             self._deferred = True
         elif _runs_user_code(frame) and self.request_waits():
@@ -125,7 +157,30 @@ class Interrupts:
         """On a thread of its own: looks again whether the request still waits."""
         if self._hog_timer is not None:
             self._prodding = True
-            signal.pthread_kill(main_thread, signal.SIGINT)
+            signal.pthread_kill(main_thread, INTERRUPT)
+
+
+class _Tracing:
+    """What user code traces with: it may raise, and sees no code but the user's."""
+
+    def __init__(self) -> None:
+        self._trace: Any = None
+        self._profile: Any = None
+
+    def pause(self) -> None:
+        """Turns off what is on, and remembers it."""
+        self._trace, self._profile = sys.gettrace(), sys.getprofile()
+        if self._trace is not None:
+            sys.settrace(None)
+        if self._profile is not None:
+            sys.setprofile(None)
+
+    def resume(self) -> None:
+        """Turns on again what was on."""
+        if self._trace is not None:
+            sys.settrace(self._trace)
+        if self._profile is not None:
+            sys.setprofile(self._profile)
 
 
 def _runs_user_code(frame: FrameType | None) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from ipymcp.channel import Channel, RequestError
+from ipymcp.channel import Channel, ChannelClosedError, RequestError
 from ipymcp.eventloop import EventLoop
 from ipymcp.forks import ForkGuard
+from ipymcp.handlers import guard
 from ipymcp.interrupts import Interrupts, default_handlers
 from ipymcp.starting import StartError, start
 from ipymcp.streams import StandardStreams
@@ -33,12 +35,11 @@ class Server:
     def serve(self) -> None:
         """Answers requests until the other side ends the stream."""
         default_handlers()
+        guard(self._interrupts)
         self._prepare()
-        try:
+        with suppress(ChannelClosedError):
             while self._serve_one():
                 pass
-        except OSError:  # the other side is gone
-            pass
         self._event_loop.close()
 
     def _serve_one(self) -> bool:
