@@ -4,6 +4,7 @@ import linecache
 
 import pytest
 
+from conversation import Conversation
 from ipymcp.compiling import CellCompiler, needs_loop
 
 
@@ -31,9 +32,12 @@ def test_which_cells_need_a_running_loop(source: str, needs: bool) -> None:
 @pytest.mark.parametrize(
     "source", ["x = 1\nreturn x", "x = 1\nbreak", "def f():\n  nonlocal x", "await = 3", "yield 1"]
 )
-def test_what_cannot_be_compiled_is_refused_as_a_whole(source: str) -> None:
-    with pytest.raises(SyntaxError):
-        CellCompiler().ast_parse(source, "Cell [1]")
+def test_what_cannot_be_compiled_is_refused_as_a_whole(shared: Conversation, source: str) -> None:
+    shared.execute("x = 0")
+    error = shared.failure(source)
+    assert (error["code"], error["error_type"]) == ("syntax_error", "SyntaxError")
+    assert error["location"]["filename"].startswith("Cell [")
+    assert shared.result("x") == 0
 
 
 @pytest.mark.parametrize("source", ["await x", "async with a: pass", "[y async for y in z]", "x = 1"])

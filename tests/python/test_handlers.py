@@ -25,10 +25,8 @@ def test_a_handler_that_raises_all_the_time_breaks_nothing_of_ours(fresh: Conver
             ("inspect", {"name": "f"}),
             ("list", {}),
         ):
-            answer = fresh.ask(op, **args)
-            error = answer["error"]
+            error = fresh.ask(op, **args)["error"]
             outcomes.add(None if error is None else error["error_type"])
-            assert error is None or error["error_type"] in ("TimeoutError", "KeyError"), error
         while not fresh.execute("signal.setitimer(signal.ITIMER_REAL, 0)")["ok"]:
             pass
     assert fresh.result("1 + 1") == 2

@@ -13,6 +13,8 @@ from ipymcp.text import escape
 
 # The flag of that name in CPython's C API and in `codeop`, the same number in every version.
 _ALLOW_INCOMPLETE_INPUT = 0x4000
+# Characters of a cell that the compiler can take however it is nested.
+_SHORT = 200
 # Cells whose source is kept in any case, and what keeps it longer.
 _KEPT_SOURCES = 1000
 _DEFINES = ("def ", "class ", "lambda")
@@ -50,6 +52,8 @@ class CellCompiler(CachingCompiler):
         """Parses a cell; raises what compiling all of it would, so that nothing runs before a late error."""
         try:
             tree: ast.AST = super().ast_parse(source, filename, symbol)
+            if isinstance(tree, ast.Module) and len(tree.body) == 1 and len(source) <= _SHORT:
+                return tree  # compiled as a whole anyway, and not nested too deeply for that
             whole: Any = source
             if isinstance(tree, ast.Module) and any(_is_lone_surrogate_text(node) for node in tree.body):
                 # CPython 3.13 and newer cannot compile such a string as a docstring, which a first or single one is.

@@ -20,6 +20,11 @@ _TEXT_TYPES = ("text/", "application/json", "application/javascript", "image/svg
 class RecordingHook(DisplayHook):
     """IPython's hook without prompt, formats or output: the value goes into the execution's result, `_` and `Out`."""
 
+    # The last results, oldest in the longest name.
+    _: Any
+    __: Any
+    ___: Any
+
     def __call__(self, result: Any = None) -> None:
         """Records a value; `None` and a statement that ends in `;` record nothing."""
         self.check_for_underscore()
@@ -35,14 +40,33 @@ class RecordingHook(DisplayHook):
         return ";" in last_line and bool(super().quiet())
 
     def update_user_ns(self, result: Any) -> None:
-        """Updates `_`, `__`, `___`, `_n` and `Out`, also where user code deleted them."""
-        self.shell.user_ns["_oh"] = self.shell.history_manager.output_hist
-        super().update_user_ns(result)
+        """Updates `_`, `__`, `___`, `_n` and `Out`, also where user code deleted them.
+
+        The first three stay the user's where user code has bound one of them.
+        """
+        namespace, hidden = self.shell.user_ns, self.shell.user_ns_hidden
+        outputs = namespace["_oh"] = self.shell.history_manager.output_hist
+        if result is outputs:
+            return
+        if len(outputs) >= self.cache_size:
+            self.cull_cache()
+        before: dict[str, Any] = {"_": self._, "__": self.__, "___": self.___}
+        ours = all(namespace.get(name, last) is hidden.get(name, last) for name, last in before.items())
+        self._, self.__, self.___ = result, before["_"], before["__"]
+        number = self.prompt_count
+        named = {f"_{number}": result}
+        if ours and "_" not in vars(builtins):
+            named |= {"_": self._, "__": self.__, "___": self.___}
+        namespace.update(named)
+        hidden.update(named)
+        outputs[number] = result
 
     def cull_cache(self) -> None:
         """Drops the oldest outputs without a word."""
         outputs = self.shell.user_ns["_oh"]
-        for number in sorted(key for key in outputs if type(key) is int)[: 1 + len(outputs) - self.cache_size]:
+        # In the order in which they came, which is that of their numbers.
+        numbers = [key for key in outputs if type(key) is int]
+        for number in numbers[: 1 + len(outputs) - self.cache_size]:
             self.shell.user_ns.pop(f"_{number}", None)
             self.shell.user_ns_hidden.pop(f"_{number}", None)
             outputs.pop(number, None)

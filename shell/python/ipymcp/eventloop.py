@@ -41,29 +41,18 @@ class EventLoop:
 
         They get a turn even if it is readable at once, so that a busy client does not starve them.
         """
-
-        def readable() -> bool:
-            # A poll object of its own: the signal handler asks as well, also in the middle of another asking.
-            poll = select.poll()
-            poll.register(descriptor, select.POLLIN)
-            return bool(poll.poll(0))
-
+        readable = partial(_is_readable, descriptor)
         while not self._abandoned:
             self._replace_broken()
             loop = self.establish()
-            try:
-                loop.add_reader(descriptor, loop.stop)
-            except OSError:
-                return
             self._waiting, self.interrupts.request_waits = True, readable
             try:
-                loop.run_forever()
+                if _has_work(loop) or not _comes_first(descriptor, loop):
+                    _run_until_readable(loop, descriptor)
             except BaseException:  # noqa: S110 - SystemExit of a task ends a turn of the loop, not the server
                 pass
             finally:
                 self._waiting, self.interrupts.request_waits = False, None
-                with suppress(Exception):
-                    loop.remove_reader(descriptor)
             if readable():
                 return
 
@@ -125,3 +114,37 @@ class EventLoop:
         with suppress(BaseException):
             asyncio.set_event_loop(None)
             loop.close()
+
+
+def _is_readable(descriptor: int) -> bool:
+    # A poll object of its own: the signal handler asks as well, also in the middle of another asking.
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(0))
+
+
+def _is_asyncios(loop: Any) -> bool:
+    """Whether it is asyncio's own loop, and not the one of another library."""
+    return type(loop) is asyncio.SelectorEventLoop
+
+
+def _has_work(loop: Any) -> bool:
+    """Whether callbacks or timers wait for the loop to run; True where that cannot be told."""
+    return not _is_asyncios(loop) or bool(loop._ready or loop._scheduled)
+
+
+def _comes_first(descriptor: int, loop: Any) -> bool:
+    """Waits without the loop, which is quicker; whether the descriptor was ready before anything was for the loop."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    poll.register(loop._selector.fileno(), select.POLLIN)
+    return [ready for ready, _ in poll.poll()] == [descriptor]
+
+
+def _run_until_readable(loop: asyncio.AbstractEventLoop, descriptor: int) -> None:
+    try:
+        loop.add_reader(descriptor, loop.stop)
+        loop.run_forever()
+    finally:
+        with suppress(Exception):
+            loop.remove_reader(descriptor)

@@ -16,19 +16,24 @@ class MemoryHistory(HistoryManager):
 
     # IPython leaves `exit` out of its history, which would shift `In`.
     _exit_re = re.compile(r"(?!)")
+    # The last inputs, oldest first in the names with most i's. No traits, which are slow to set.
+    _i00 = _i = _ii = _iii = ""
 
     def store_inputs(self, line_num: int, source: str, source_raw: str | None = None) -> None:
         """Stores an input under its number, and forgets the text of the one that is too old."""
-        for inputs in (self.input_hist_parsed, self.input_hist_raw):
+        parsed, raw = source.rstrip("\n"), (source if source_raw is None else source_raw).rstrip("\n")
+        oldest = line_num - KEPT_EXECUTIONS
+        for inputs, text in ((self.input_hist_parsed, parsed), (self.input_hist_raw, raw)):
             del inputs[line_num:]
             inputs.extend("" for _ in range(line_num - len(inputs)))
-        super().store_inputs(line_num, source, source_raw)
-        self.db_input_cache.clear()
-        oldest = line_num - KEPT_EXECUTIONS
-        if oldest > 0:
-            self.input_hist_parsed[oldest] = self.input_hist_raw[oldest] = ""
-            self.shell.user_ns.pop(f"_i{oldest}", None)
-            self.shell.user_ns_hidden.pop(f"_i{oldest}", None)
+            inputs.append(text)
+            if oldest > 0:
+                inputs[oldest] = ""
+        self._iii, self._ii, self._i, self._i00 = self._ii, self._i, self._i00, raw
+        named = {"_i": self._i, "_ii": self._ii, "_iii": self._iii, f"_i{line_num}": raw}
+        for names in (self.shell.user_ns, self.shell.user_ns_hidden):
+            names.update(named)
+            names.pop(f"_i{oldest}", None)
         self.outputs.clear()
         self.exceptions.clear()
 

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from types import ModuleType
 from typing import Any
 
@@ -30,6 +30,7 @@ from ipymcp.history import KEPT_EXECUTIONS, MemoryHistory
 from ipymcp.installing import Installer
 from ipymcp.limits import Limits
 from ipymcp.names import SIX
+from ipymcp.plaincells import UNUSUAL_LINE_ENDS, PlainCells
 from ipymcp.terminal import before_cell_magic, no_editor, print_page, shell_program
 from ipymcp.tracebacks import format_traceback
 
@@ -50,6 +51,7 @@ class NamespaceShell(InteractiveShell):
     limits: Limits
     event_loop: EventLoop
     installer: Installer
+    plain_cells: PlainCells
     # What IPython would have shown since `begin`: the exception, and whether it ended what the cell asked for.
     shown: list[tuple[BaseException, bool]]
     protected_modules: dict[str, ModuleType]
@@ -101,6 +103,7 @@ class NamespaceShell(InteractiveShell):
         super().init_prefilter()
         transforms = self.input_transformer_manager.cleanup_transforms
         transforms[:] = [before_cell_magic if each is leading_empty_lines else each for each in transforms]
+        self.plain_cells = PlainCells(self)
 
     def reset(self, new_session: bool = True, aggressive: bool = False) -> None:
         """Empties the namespace; the count goes on."""
@@ -109,6 +112,15 @@ class NamespaceShell(InteractiveShell):
         self.user_ns.update(self.own_bindings | self.protected_modules)
 
     # -- How a cell runs
+
+    def transform_cell(self, raw_cell: str) -> str:
+        """The Python of a cell."""
+        if self.plain_cells.holds(raw_cell):
+            return raw_cell if raw_cell.endswith("\n") else raw_cell + "\n"
+        with warnings.catch_warnings() if UNUSUAL_LINE_ENDS.search(raw_cell) else nullcontext():
+            # IPython takes the parts of such a line for lines without end.
+            warnings.filterwarnings("ignore", "`make_tokens_by_line`")
+            return str(super().transform_cell(raw_cell))
 
     def should_run_async(self, raw_cell: str, *, transformed_cell: str | None = None, **options: Any) -> bool:
         """Whether the cell needs the loop; compiles it only where it may."""
