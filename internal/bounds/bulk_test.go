@@ -57,16 +57,18 @@ func TestStream_bulk(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			s := NewStream(8191, nil)
-			unit := []byte(test.unit)
-			for range test.count {
-				_, _ = s.Write(unit)
-			}
-			want := ends([]rune(strings.Repeat(test.unit, test.count)), 8191)
-			if got := s.Close(); got != want {
-				t.Errorf("total %d, omitted %d, %d and %d bytes; want total %d, omitted %d, %d and %d bytes",
-					got.Total, got.Omitted, len(got.Head), len(got.Tail),
-					want.Total, want.Omitted, len(want.Head), len(want.Tail))
+			text := strings.Repeat(test.unit, test.count)
+			want := ends([]rune(text), 8191)
+			for _, size := range []int{len(test.unit), 1 << 16, len(text)} {
+				s := NewStream(8191, nil)
+				for piece := range slices.Chunk([]byte(text), size) {
+					_, _ = s.Write(piece)
+				}
+				if got := s.Close(); got != want {
+					t.Errorf("writes of %d: total %d, omitted %d, %d and %d bytes; want total %d, omitted %d, %d and %d bytes",
+						size, got.Total, got.Omitted, len(got.Head), len(got.Tail),
+						want.Total, want.Omitted, len(want.Head), len(want.Tail))
+				}
 			}
 		})
 	}
@@ -87,7 +89,7 @@ func TestStream_codePoints(t *testing.T) {
 func TestStream_allocations(t *testing.T) {
 	for _, unit := range []string{
 		"plain text of a line\n", "ünï€😀\n", "\x1b[31mred\x1b[0m\r\n", "\r 50%|█████     | 1/2",
-		"\xe2", "\x1b]0;title\a\b\xff",
+		"\xe2", "\x1b]0;title\a\b\xff", strings.Repeat("many plain lines\n", straightBytes/8),
 	} {
 		s := NewStream(1000, nil)
 		data := []byte(unit)

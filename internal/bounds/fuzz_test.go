@@ -12,6 +12,7 @@ func FuzzStream(f *testing.F) {
 		"\r0%| | 0/2\n\r0%| | 0/3\x1b[A\n\r100%|█| 3/3\x1b[A\r\x1b[2K50%",
 		"\x1b]0;title\a\x1bP1\x1b\\x\u009b2Kx\u009d0;t\u009c",
 		"\x1b[5Ax\x1b[9By\x1b[3Cz\x1b[2D\x1b[1K\x1b[J\b\b\x1b[H.", strings.Repeat("x", lineChars+1) + "\rX",
+		"a\n\x1b[A" + strings.Repeat("line\n", straightBytes/4) + "\x1b[99AX\n",
 	} {
 		f.Add([]byte(seed), uint16(5), uint64(1))
 	}

@@ -63,16 +63,13 @@ func newKeeper(limit int) keeper {
 func (k *keeper) add(text []byte, runes int) {
 	k.total += int64(runes)
 	if missing := min(k.headLimit-k.headRunes, runes); missing > 0 {
-		size := len(text)
-		if missing < runes {
-			size = runesFromStart(text, missing)
-		}
+		size := runeOffset(text, runes, missing)
 		k.head = append(k.head, text[:size]...)
 		k.headRunes += missing
 		text, runes = text[size:], runes-missing
 	}
 	if runes >= k.tailLimit {
-		k.tail = append(k.tail[:0], text[runesFromEnd(text, k.tailLimit):]...)
+		k.tail = append(k.tail[:0], text[runeOffset(text, runes, runes-k.tailLimit):]...)
 		k.tailRunes = k.tailLimit
 		return
 	}
@@ -86,7 +83,7 @@ func (k *keeper) add(text []byte, runes int) {
 // trim cuts the tail back to the characters that are kept.
 func (k *keeper) trim() {
 	if k.tailRunes > k.tailLimit {
-		k.tail = append(k.tail[:0], k.tail[runesFromEnd(k.tail, k.tailLimit):]...)
+		k.tail = append(k.tail[:0], k.tail[runeOffset(k.tail, k.tailRunes, k.tailRunes-k.tailLimit):]...)
 		k.tailRunes = k.tailLimit
 	}
 }

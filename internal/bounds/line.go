@@ -12,34 +12,30 @@ type line struct {
 
 func (l *line) clear() { l.text, l.runes, l.redrawn = l.text[:0], 0, false }
 
-// put writes valid UTF-8 of so many characters at the column, over what is there.
-func (l *line) put(column int, text []byte, runes int) {
+// pad appends blanks up to the column.
+func (l *line) pad(column int) {
 	for l.runes < column {
 		l.text = append(l.text, ' ')
 		l.runes++
 	}
-	if column == l.runes {
-		l.text = append(l.text, text...)
-		l.runes += runes
-		return
-	}
+}
+
+// append appends valid UTF-8 of so many characters.
+func (l *line) append(text []byte, runes int) {
+	l.text = append(l.text, text...)
+	l.runes += runes
+}
+
+// overwrite writes valid UTF-8 of so many characters at the column, over as many that are there.
+func (l *line) overwrite(column int, text []byte, runes int) {
 	start := l.offset(column)
-	end := start + runesFromStart(l.text[start:], runes)
+	end := start + runeOffset(l.text[start:], l.runes-column, runes)
 	l.text = slices.Replace(l.text, start, end, text...)
-	l.runes = max(l.runes, column+runes)
 	l.redrawn = true
 }
 
 // offset is where the column's character starts in text.
-func (l *line) offset(column int) int {
-	switch {
-	case len(l.text) == l.runes:
-		return min(column, l.runes)
-	case column > l.runes/2: // redrawing is most common near the end
-		return runesFromEnd(l.text, l.runes-column)
-	}
-	return runesFromStart(l.text, column)
-}
+func (l *line) offset(column int) int { return runeOffset(l.text, l.runes, column) }
 
 // eraseFrom removes the column and everything behind it.
 func (l *line) eraseFrom(column int) {

@@ -7,9 +7,10 @@ import (
 	"testing"
 )
 
-// grid is the simplest model of a screen: a cell per character, nothing bounded, operations instead of bytes. It agrees
-// with the terminal as long as an output stays within the terminal's window.
+// grid is the simplest model of a screen: a cell per character, operations instead of bytes. It agrees with the terminal
+// as long as lines are short.
 type grid struct {
+	final       strings.Builder // rows that have left the window
 	rows        [][]rune
 	redrawn     []bool
 	row, column int
@@ -35,6 +36,11 @@ func (g *grid) to(row, column int) {
 		g.rows, g.redrawn = append(g.rows, nil), append(g.redrawn, false)
 	}
 	g.row, g.column = max(row, 0), max(column, 0)
+	for len(g.rows) > windowLines {
+		g.final.WriteString(g.rowText(0) + "\n")
+		g.rows, g.redrawn = g.rows[1:], g.redrawn[1:]
+		g.row--
+	}
 	g.clamp()
 }
 
@@ -59,17 +65,34 @@ func (g *grid) eraseBelow() {
 	g.rows, g.redrawn = g.rows[:g.row+1], g.redrawn[:g.row+1]
 }
 
+func (g *grid) rowText(row int) string {
+	if g.redrawn[row] {
+		return strings.TrimRight(string(g.rows[row]), " ")
+	}
+	return string(g.rows[row])
+}
+
 func (g *grid) text() string {
 	texts := make([]string, len(g.rows))
-	for i, cells := range g.rows {
-		if texts[i] = string(cells); g.redrawn[i] {
-			texts[i] = strings.TrimRight(texts[i], " ")
-		}
+	for i := range g.rows {
+		texts[i] = g.rowText(i)
 	}
 	for n := len(texts) - 1; n > g.row && g.redrawn[n] && texts[n] == ""; n-- {
 		texts = texts[:n]
 	}
-	return strings.Join(texts, "\n")
+	return g.final.String() + strings.Join(texts, "\n")
+}
+
+// print appends plain text to the output, and does the same to the grid.
+func (g *grid) print(text string, out *strings.Builder) {
+	out.WriteString(text)
+	for _, r := range text {
+		if r == '\n' {
+			g.to(g.row+1, 0)
+		} else {
+			g.put(r)
+		}
+	}
 }
 
 // step appends a random piece of output, and does the same to the grid.
@@ -77,13 +100,9 @@ func (g *grid) step(random *rand.Rand, out *strings.Builder) {
 	n := 1 + random.IntN(4)
 	switch random.IntN(14) {
 	case 0, 1, 2:
-		for _, r := range []string{"abc", "äö", "█▌ ", "😀", "  ", "\t"}[random.IntN(6)] {
-			out.WriteRune(r)
-			g.put(r)
-		}
+		g.print([]string{"abc", "äö", "█▌ ", "😀", "  ", "\t"}[random.IntN(6)], out)
 	case 3:
-		out.WriteString("\n")
-		g.to(g.row+1, 0)
+		g.print("\n", out)
 	case 4:
 		out.WriteString([]string{"\r", "\x1b[31m\r", "\x1b[1G"}[random.IntN(3)])
 		g.to(g.row, 0)
@@ -124,10 +143,33 @@ func TestTerminal_likeGrid(t *testing.T) {
 		g := &grid{rows: make([][]rune, 1), redrawn: make([]bool, 1)}
 		var out strings.Builder
 		for range random.IntN(30) {
-			if len(g.rows) > windowLines-5 {
-				break
-			}
 			g.step(random, &out)
+		}
+		if got, want := collect(out.String()), g.text(); got != want {
+			t.Fatalf("seed %d: %q\n got %q\nwant %q", seed, out.String(), got, want)
+		}
+	}
+}
+
+// Large plain output goes straight through the window, from wherever the cursor is; what redraws it later finds the same
+// last lines.
+func TestTerminal_straightLikeGrid(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(500) {
+		random := rand.New(rand.NewPCG(seed, 5))
+		g := &grid{rows: make([][]rune, 1), redrawn: make([]bool, 1)}
+		var out strings.Builder
+		for range 1 + random.IntN(3) {
+			unit := []string{"\n", "some text\n", "ü€\n\n  \n", strings.Repeat("word ", 60) + "\n"}[random.IntN(4)]
+			size := straightBytes/2 + random.IntN(straightBytes)
+			g.print(strings.Repeat(unit, 1+size/len(unit))+"unfinished"[:random.IntN(11)], &out)
+			for range random.IntN(20) {
+				g.step(random, &out)
+			}
+			if random.IntN(2) == 0 {
+				fmt.Fprintf(&out, "\x1b[%dA", windowLines)
+				g.to(0, g.column)
+			}
 		}
 		if got, want := collect(out.String()), g.text(); got != want {
 			t.Fatalf("seed %d: %q\n got %q\nwant %q", seed, out.String(), got, want)

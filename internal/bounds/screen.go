@@ -8,6 +8,8 @@ const (
 	// lineChars bounds a line that is not final. The first half of a longer one becomes final early, and all lines
 	// above it: then its column 0 is where the second half begins.
 	lineChars = 4096
+	// straightBytes is how much plain text is worth a look for lines that go straight through the window.
+	straightBytes = 8 << 10
 	// pastEnd is the last column that the cursor can be moved to behind the end of a line: an assumed width.
 	pastEnd = 255
 	// pastBottom is how many lines one movement can add below the last line: an assumed height.
@@ -27,50 +29,109 @@ type screen struct {
 
 func (s *screen) line(row int) *line { return &s.lines[(s.first+row)%windowLines] }
 
-// write takes valid UTF-8 without control characters other than newlines that move the cursor.
-func (s *screen) write(text []byte) {
-	for {
-		newline := bytes.IndexByte(text, '\n')
-		if newline < 0 {
-			s.put(text)
-			return
-		}
-		s.put(text[:newline])
-		s.newline()
-		text = text[newline+1:]
-	}
-}
-
-// put writes text without newlines at the cursor.
-func (s *screen) put(text []byte) {
+// write takes valid UTF-8 of so many characters, without control characters other than newlines that move the cursor.
+func (s *screen) write(text []byte, runes int) {
+	above := aboveWindow(text)
 	for len(text) > 0 {
-		if s.column >= lineChars {
-			s.shorten()
+		straight := above > 0 && s.isAtEmptyEnd()
+		length := above
+		if !straight {
+			length = firstLine(text)
 		}
-		piece := text[:min(len(text), lineChars-s.column)]
-		for len(piece) < len(text) && text[len(piece)]&0xc0 == 0x80 {
-			piece = text[:len(piece)-1] // not inside a character
+		count := runesBefore(text, runes, length)
+		if straight {
+			s.evictAbove()
+			s.final(text[:length], count)
+		} else {
+			s.writeLine(text[:length], count)
 		}
-		if len(piece) == 0 {
-			piece = text[:runesFromStart(text, 1)]
-		}
-		runes := countRunes(piece)
-		s.line(s.row).put(s.column, piece, runes)
-		s.column += runes
-		text = text[len(piece):]
+		text, runes, above = text[length:], runes-count, above-length
 	}
 }
 
-// shorten makes room in the cursor's line, which is full.
-func (s *screen) shorten() {
+// aboveWindow is the length of the lines of text that the window has no room for once all of it is written, if they are
+// so many that it pays not to lay them out.
+func aboveWindow(text []byte) int {
+	const step = 512
+	start, newlines := len(text), 0
+	for newlines < windowLines && start > straightBytes {
+		end := start
+		start -= step
+		newlines += bytes.Count(text[start:end], newlineText)
+	}
+	if newlines < windowLines {
+		return 0
+	}
+	for ; newlines >= windowLines; newlines-- {
+		start += firstLine(text[start:])
+	}
+	return start
+}
+
+// firstLine is the length of the first line of text, with its newline.
+func firstLine(text []byte) int {
+	if newline := bytes.IndexByte(text, '\n'); newline >= 0 {
+		return newline + 1
+	}
+	return len(text)
+}
+
+// isAtEmptyEnd reports whether the cursor is in an empty last line that nothing was erased from.
+func (s *screen) isAtEmptyEnd() bool {
+	l := s.line(s.row)
+	return s.row == s.count-1 && s.column == 0 && l.runes == 0 && !l.redrawn
+}
+
+// writeLine writes one line, with a newline at its end or without.
+func (s *screen) writeLine(text []byte, runes int) {
+	last := len(text) - 1
+	if text[last] != '\n' {
+		s.put(text, runes)
+		return
+	}
+	s.put(text[:last], runes-1)
+	s.newline()
+}
+
+// put writes text without newlines, of so many characters, at the cursor.
+func (s *screen) put(text []byte, runes int) {
+	l := s.line(s.row)
+	if over := min(l.runes-s.column, runes); over > 0 {
+		size := runeOffset(text, runes, over)
+		l.overwrite(s.column, text[:size], over)
+		s.column += over
+		text, runes = text[size:], runes-over
+	}
+	if runes > 0 {
+		l.pad(s.column)
+		s.extend(text, runes)
+	}
+}
+
+// extend appends to the cursor's line, whose end the cursor is at.
+func (s *screen) extend(text []byte, runes int) {
+	if surplus := s.column + runes - lineChars; surplus > 0 {
+		s.evictAbove()
+		const half = lineChars / 2
+		early := (surplus + half - 1) / half * half
+		front := min(early, s.column)
+		l := s.line(0)
+		s.final(l.text[:l.offset(front)], front)
+		l.dropFront(front)
+		size := runeOffset(text, runes, early-front)
+		s.final(text[:size], early-front)
+		s.column -= front
+		text, runes = text[size:], runes-(early-front)
+	}
+	s.line(s.row).append(text, runes)
+	s.column += runes
+}
+
+// evictAbove makes all lines above the cursor final.
+func (s *screen) evictAbove() {
 	for s.row > 0 {
 		s.evict()
 	}
-	const half = lineChars / 2
-	l := s.line(0)
-	s.final(l.text[:l.offset(half)], half)
-	l.dropFront(half)
-	s.column -= half
 }
 
 // evict makes the oldest line final. The cursor is below it.

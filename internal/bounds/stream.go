@@ -51,12 +51,11 @@ func (s *Stream) Write(data []byte) (int, error) {
 // completeCharacter writes the incomplete character of earlier writes with what follows it, and returns the data that
 // is left.
 func (s *Stream) completeCharacter(data []byte) []byte {
-	var joined [2 * utf8.UTFMax]byte
-	before := copy(joined[:], s.partial)
-	size := before + copy(joined[before:], data[:min(len(data), utf8.UTFMax)])
-	taken := s.terminal.write(joined[:size])
+	before := len(s.partial)
+	s.partial = append(s.partial, data[:min(len(data), utf8.UTFMax)]...)
+	taken := s.terminal.write(s.partial)
 	if taken < before { // still incomplete, with all of data
-		s.partial = append(s.partial[:0], joined[taken:size]...)
+		s.partial = append(s.partial[:0], s.partial[taken:]...)
 		return nil
 	}
 	s.partial = s.partial[:0]
@@ -65,6 +64,11 @@ func (s *Stream) completeCharacter(data []byte) []byte {
 
 // collect takes text that nothing can change any more.
 func (s *Stream) collect(text []byte, runes int) {
+	if len(text) >= batchBytes {
+		s.flush()
+		s.pass(text, runes)
+		return
+	}
 	s.batch = append(s.batch, text...)
 	s.runes += runes
 	if len(s.batch) >= batchBytes {
@@ -73,15 +77,19 @@ func (s *Stream) collect(text []byte, runes int) {
 }
 
 func (s *Stream) flush() {
-	if len(s.batch) == 0 {
-		return
+	if len(s.batch) > 0 {
+		s.pass(s.batch, s.runes)
+		s.batch, s.runes = s.batch[:0], 0
 	}
-	s.kept.add(s.batch, s.runes)
+}
+
+// pass gives final text to the two ends and the spool.
+func (s *Stream) pass(text []byte, runes int) {
+	s.kept.add(text, runes)
 	if s.spool != nil {
 		// The two ends and the counts are right without it; who reads the spool sees what is missing.
-		_, _ = s.spool.Write(s.batch)
+		_, _ = s.spool.Write(text)
 	}
-	s.batch, s.runes = s.batch[:0], 0
 }
 
 // rest passes on what is not final yet, and ends with an incomplete character as visible bytes.

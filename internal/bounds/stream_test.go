@@ -29,6 +29,7 @@ func randomOutput(random *rand.Rand, size int) []byte {
 		"\x1b]0;title\a", "\x1b]8;;x\x1b\\", "\x1bP", "\x1b", "\x1b[", "\x1b[9", "\u009b", "\u009d", "\u009c", "\u0085",
 		strings.Repeat("long€", 1000), strings.Repeat("x", 5000), strings.Repeat("many\n", 90),
 		strings.Repeat(" ", 200), strings.Repeat("\b", 50),
+		strings.Repeat("very many\n", straightBytes/8), strings.Repeat(strings.Repeat("wide€", 30)+"\n", 100),
 	}
 	var out []byte
 	for len(out) < size {
@@ -93,7 +94,7 @@ func TestStream_plain(t *testing.T) {
 			input = append(input, []string{"word ", "\n", "ü€😀", "\t", "x", strings.Repeat("y", 70)}[random.IntN(6)]...)
 		}
 		s := NewStream(1<<40, nil)
-		writeSplit(s, input, random, 5000)
+		writeSplit(s, input, random, 4*straightBytes)
 		if got := s.Close(); got.Render("") != string(input) || got.Omitted != 0 {
 			t.Fatalf("seed %d: %d bytes changed", seed, len(input))
 		}

@@ -1,9 +1,6 @@
 package bounds
 
-import (
-	"encoding/binary"
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // terminal turns bytes into the text that a terminal would show in the end: control sequences are gone, redrawn lines
 // stand in their last state. It has no size; sequences that address a place on the whole screen begin a new line. Its
@@ -11,6 +8,7 @@ import (
 type terminal struct {
 	screen screen
 	parser escapeParser
+	shown  [4]byte // one character on its way to the screen
 }
 
 func newTerminal(final func(text []byte, runes int)) *terminal {
@@ -21,10 +19,10 @@ func newTerminal(final func(text []byte, runes int)) *terminal {
 func (t *terminal) write(data []byte) int {
 	for i := 0; i < len(data); {
 		if t.parser.state == outside {
-			if n := plainLength(data[i:]); n > 0 {
-				t.screen.write(data[i : i+n])
-				i += n
-				continue
+			n, runes := plainLength(data[i:])
+			t.screen.write(data[i:i+n], runes)
+			if i += n; i == len(data) {
+				break
 			}
 		}
 		r, size := utf8.DecodeRune(data[i:])
@@ -64,17 +62,22 @@ func (t *terminal) invalid(b byte) {
 	for t.parser.state != outside {
 		t.abandon()
 	}
-	var visible [4]byte
-	t.screen.put(appendVisible(visible[:0], b))
+	t.putVisible(b)
+}
+
+// putVisible puts a byte, or a control character below U+0100, as text.
+func (t *terminal) putVisible(b byte) {
+	text := appendVisible(t.shown[:0], b)
+	t.screen.put(text, len(text))
 }
 
 // abandon makes an unfinished sequence text.
 func (t *terminal) abandon() {
+	text := t.parser.unfinished()
 	if t.parser.state == stringEscape {
-		t.screen.put(t.parser.text) // the escape begins another sequence
-	} else {
-		t.screen.put(t.parser.unfinished())
+		text = t.parser.text // the escape begins another sequence
 	}
+	t.screen.put(text, countRunes(text))
 	t.parser.abandon()
 }
 
@@ -89,11 +92,10 @@ func (t *terminal) text(r rune) {
 		t.screen.moveTo(t.screen.column - 1)
 	case isDropped(r):
 	default:
-		var buffer [utf8.UTFMax]byte
 		if r >= 0x80 && r < 0xa0 {
-			t.screen.put(appendVisible(buffer[:0], byte(r)))
+			t.putVisible(byte(r))
 		} else {
-			t.screen.put(utf8.AppendRune(buffer[:0], r))
+			t.screen.put(utf8.AppendRune(t.shown[:0], r), 1)
 		}
 	}
 }
@@ -140,40 +142,3 @@ func (t *terminal) rest(take func(text []byte, runes int)) {
 		take(text, countRunes(text))
 	}
 }
-
-// plainLength is the length of the longest beginning of data that the screen takes as it is: valid UTF-8 in which
-// nothing but newlines moves the cursor.
-func plainLength(data []byte) int {
-	i := 0
-	for i < len(data) {
-		if i+wordBytes <= len(data) && allPrintable(binary.LittleEndian.Uint64(data[i:])) {
-			i += wordBytes
-			continue
-		}
-		// Byte by byte to the next word: it is rare that all of the next ones stand in the way.
-		for end := min(i+wordBytes, len(data)); i < end; {
-			if c := data[i]; c < utf8.RuneSelf {
-				if c < ' ' && isHandled[c] {
-					return i
-				}
-				i++
-				continue
-			}
-			r, size := utf8.DecodeRune(data[i:])
-			if r == utf8.RuneError && size == 1 || r < 0xa0 {
-				return i
-			}
-			i += size
-		}
-	}
-	return i
-}
-
-// allPrintable reports whether all bytes of the word are ASCII from the space on.
-func allPrintable(word uint64) bool {
-	const each, high = 0x0101010101010101, 0x8080808080808080
-	return (word|(word-each*' '))&high == 0
-}
-
-// isHandled tells the characters below the space that the screen must not take as they are.
-var isHandled = [' ']bool{'\r': true, '\b': true, bell: true, '\x0e': true, '\x0f': true, escape: true}

@@ -38,13 +38,30 @@ func TestCut(t *testing.T) {
 	}
 }
 
-func TestCountRunes(t *testing.T) {
+// All places in texts of characters of all sizes, in bytes and in characters.
+func TestRuneOffsets(t *testing.T) {
 	t.Parallel()
 	for size := range 40 {
 		for _, unit := range []string{"a", "ä", "€", "😀", "a€ä😀"} {
-			text := strings.Repeat(unit, size)
-			if got, want := countRunes([]byte(text)), utf8.RuneCountInString(text); got != want {
-				t.Errorf("countRunes(%q) = %d, want %d", text, got, want)
+			text := []byte(strings.Repeat(unit, size))
+			runes := utf8.RuneCount(text)
+			if got := countRunes(text); got != runes {
+				t.Errorf("countRunes(%q) = %d, want %d", text, got, runes)
+			}
+			for n := range runes + 3 {
+				offset := len(string([]rune(string(text))[:min(n, runes)]))
+				if got := runesFromStart(text, n); got != offset {
+					t.Errorf("runesFromStart(%q, %d) = %d, want %d", text, n, got, offset)
+				}
+				if got := runeOffset(text, runes, n); got != offset {
+					t.Errorf("runeOffset(%q, %d, %d) = %d, want %d", text, runes, n, got, offset)
+				}
+				if got := runesFromEnd(text, max(runes-n, 0)); got != offset {
+					t.Errorf("runesFromEnd(%q, %d) = %d, want %d", text, runes-n, got, offset)
+				}
+				if got := runesBefore(text, runes, offset); got != min(n, runes) {
+					t.Errorf("runesBefore(%q, %d, %d) = %d, want %d", text, runes, offset, got, n)
+				}
 			}
 		}
 	}
