@@ -1,6 +1,7 @@
 package bounds
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -41,6 +42,24 @@ func benchmarkWrite(b *testing.B, s *Stream, data []byte) {
 	b.ReportAllocs()
 	for b.Loop() {
 		_, _ = s.Write(data)
+	}
+}
+
+// BenchmarkSpool_Write measures how long it takes to fill a spool, which depends on the size of a write.
+func BenchmarkSpool_Write(b *testing.B) {
+	const limit = 64 << 20
+	for _, size := range []int{4 << 10, 64 << 10, 1 << 20} {
+		b.Run(fmt.Sprintf("%d KiB", size>>10), func(b *testing.B) {
+			data := []byte(strings.Repeat("0123456\n", size/8))
+			b.SetBytes(limit)
+			for b.Loop() {
+				spool := NewSpool(b.TempDir(), limit)
+				for range limit / size {
+					_, _ = spool.Write(data)
+				}
+				_ = spool.Close()
+			}
+		})
 	}
 }
 

@@ -100,14 +100,14 @@ func (s *Spool) createLocked() error {
 
 // extendIndexLocked counts the characters of text, which starts at byte s.size.
 func (s *Spool) extendIndexLocked(text []byte) {
-	start := s.size
-	for len(text) > 0 {
+	start, runes := s.size, countRunes(text)
+	for runes > 0 {
 		missing := int(int64(len(s.index))*indexStep - s.runes)
-		part := text[:runesFromStart(text, missing)]
-		count := countRunes(part)
+		count := min(missing, runes)
+		size := runeOffset(text, runes, count)
 		s.runes += int64(count)
-		start += int64(len(part))
-		text = text[len(part):]
+		start += int64(size)
+		text, runes = text[size:], runes-count
 		if count == missing {
 			s.index = append(s.index, start)
 		}
