@@ -10,11 +10,12 @@ import (
 )
 
 const (
-	// readSize is the buffer of one read, in bytes.
-	readSize = 256 << 10
-	// pause lets a pipe fill between two reads. Without it, a program that writes line by line pays for waking the drain at each line;
-	// at 1 ms the pipe's capacity allows 1 GB/s.
+	// readSize is the buffer of one read, in bytes: a full pipe, since collectors take it faster in one piece.
+	readSize = pipeCapacity
+	// pause lets a pipe fill between two reads. Without it, a program that writes line by line pays for waking the drain at each line.
 	pause = time.Millisecond
+	// rush is how many bytes in the pipe allow no pause: it would be full before the pause ends, and the program would wait.
+	rush = pipeCapacity / 4
 )
 
 // capture is one pipe in place of descriptor 1 or 2.
@@ -81,7 +82,7 @@ func (c *capture) run() {
 		if events[0].Revents&unix.POLLNVAL != 0 {
 			return
 		}
-		if c.drain() < readSize {
+		if c.drain() < rush {
 			time.Sleep(pause)
 		}
 	}
