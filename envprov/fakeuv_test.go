@@ -23,7 +23,7 @@ venv)
     case "$1" in --python) python=$2; shift;; */environment) target=$1;; esac
     shift
   done
-  mkdir -p "$target/bin" "$target/lib" || exit 3
+  mkdir -p "$target/bin" "$target/lib/python3.14/site-packages" || exit 3
   ln -s "$python" "$target/bin/python" || exit 3
   printf 'home = %s\nversion = 1\n' "$(dirname "$python")" > "$target/pyvenv.cfg"
   what=venv;;
@@ -52,6 +52,14 @@ fi
 exit 0
 `
 
+// fakePython notes in $LOG.trials that it was tried. It cannot serve where $UNFIT is set, or a package "unfit" is there.
+const fakePython = `#!/bin/sh
+echo trial >> "$LOG.trials"
+[ -z "$UNFIT" ] && [ ! -e "$(dirname "$(dirname "$0")")/lib/python3.14/site-packages/unfit" ] && exit 0
+echo "IPython 7.34 is too old, with $TOKEN" >&2
+exit 1
+`
+
 // fakeRequest is a request that the fake uv can serve, in a workspace that does not exist yet. It returns the file
 // where the fake uv notes its calls.
 func fakeRequest(t *testing.T, environ ...string) (r Request, log string) {
@@ -68,7 +76,7 @@ func fakeRequest(t *testing.T, environ ...string) (r Request, log string) {
 	}
 	write(filepath.Join(bin, "uv"), fakeUV, 0o755)
 	python := filepath.Join(root, "python", "bin", "python3.14")
-	write(python, "#!/bin/sh\nexit 1\n", 0o755)
+	write(python, fakePython, 0o755)
 	log = filepath.Join(root, "log")
 	return Request{
 		Settings: Settings{

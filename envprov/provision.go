@@ -25,6 +25,7 @@ type Request struct {
 	Base         Interpreter    // the server's own
 	Requirements []string       // as Canonical returned them
 	Environ      []string       // the server's own environment, without the configured variables
+	Trial        []string       // arguments for an interpreter: it fails, with a reason, where it cannot serve
 	Redactor     *Redactor      // of this start
 	Report       func(Progress) // called by one goroutine at a time; may be nil
 }
@@ -130,13 +131,20 @@ func (r Request) create(ctx context.Context) (Interpreter, *Failure) {
 	if err != nil {
 		return Interpreter{}, r.fail(PhaseProvisioning, "what uv made cannot be used: %v", err)
 	}
+	if reason := r.try(ctx, environment); reason != "" {
+		return Interpreter{}, r.fail(PhaseDependencyInstall, "what %s ask for cannot serve: %s; change them, "+
+			"or leave IPython out of them to have the bundled one", varRequirements, reason)
+	}
+	if err := describe(r.Base.Version, r.Requirements, r.Redactor).write(environment); err != nil {
+		return Interpreter{}, r.fail(PhaseProvisioning, "the environment cannot be described: %v", err)
+	}
 	if err := os.Rename(environment, r.Settings.EnvironmentDir()); err != nil {
 		return Interpreter{}, r.fail(PhaseProvisioning, "the environment cannot be moved to its place: %v", err)
 	}
 	return found, nil
 }
 
-// build runs the two phases of uv and describes the result.
+// build runs the two phases of uv.
 func (r Request) build(ctx context.Context, u uv, environment string) *Failure {
 	// Relocatable: its scripts find the interpreter beside them, also after the rename.
 	failure := u.run(ctx, PhaseProvisioning, "", "venv", "--no-project", "--relocatable", "--no-python-downloads",
@@ -149,13 +157,7 @@ func (r Request) build(ctx context.Context, u uv, environment string) *Failure {
 		failure = u.run(ctx, PhaseDependencyInstall, strings.Join(r.Requirements, "\n")+"\n",
 			"pip", "install", "--python", environmentPython(environment), "--requirements", "-")
 	}
-	if failure != nil {
-		return failure
-	}
-	if err := describe(r.Base.Version, r.Requirements, r.Redactor).write(environment); err != nil {
-		return r.fail(PhaseProvisioning, "the environment cannot be described: %v", err)
-	}
-	return nil
+	return failure
 }
 
 func environmentPython(environment string) string { return filepath.Join(environment, "bin", "python") }

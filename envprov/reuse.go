@@ -32,6 +32,11 @@ func (r Request) reuse(ctx context.Context) (Interpreter, *Failure) {
 			"the environment %q cannot be used: %v; delete the directory to have it made anew",
 			directory, err)
 	}
+	if reason := r.retry(ctx); reason != "" {
+		return Interpreter{}, r.fail(PhaseReuseValidation,
+			"the environment %q can no longer serve: %s; repair it (uv pip install --python %q --upgrade ipython), "+
+				"or delete the directory to have it made anew", directory, reason, found.Executable)
+	}
 	return found, nil
 }
 

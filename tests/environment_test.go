@@ -3,6 +3,7 @@ package tests
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -121,16 +122,79 @@ func TestEnvironment_WorkspaceInTheProject(t *testing.T) {
 		"inside the current project")
 }
 
-// TestEnvironment_OwnIPython: what an environment carries comes first, if it is recent enough.
-func TestEnvironment_OwnIPython(t *testing.T) {
-	t.Parallel()
-	w := newWorkshop(t)
+// oldIPython writes a wheel of an IPython that cannot serve.
+func (w *workshop) oldIPython() {
+	w.t.Helper()
 	w.wheel("ipython", "8.1", map[string]string{
 		"IPython/__init__.py":     "raise SystemExit('too old to import')",
 		"IPython/core/release.py": "_version_major = 8\n_version_minor = 1\n",
 	})
-	mentions(t, w.fails(w.env("old", "ipython==8.1")), "during shell", "IPython 8.1", "too old", "9.0 or newer")
+}
 
+// What the requirements lead to is known to serve before it is kept, also where it replaces what the bundled IPython needs.
+func TestEnvironment_RequirementsThatCannotServe(t *testing.T) {
+	t.Parallel()
+	w := newWorkshop(t)
+	w.oldIPython()
+	w.wheel("traitlets", "0.0.99", map[string]string{"traitlets.py": "raise ImportError('ancient')"})
+	mentions(t, w.fails(w.env("old", "ipython==8.1")), "during dependency_install", "IPython 8.1 is too old",
+		"ipython>=8.15", "IPYTHON_MCP_ENVIRONMENT_REQUIREMENTS")
+	w.untouched()
+	mentions(t, w.fails(w.env("old", "traitlets==0.0.99")), "during dependency_install", "cannot be imported: ImportError: ancient")
+	w.untouched()
+}
+
+// A session that breaks its environment does so for later starts: they say how to repair it.
+func TestEnvironment_BrokenByASession(t *testing.T) {
+	t.Parallel()
+	w := newWorkshop(t)
+	w.oldIPython()
+	env := w.env("env")
+	s := connect(t, options{env: env, dir: w.wheels})
+	s.succeed("%pip install -q ipython==8.1")
+	s.endsBy(s.closeInput)
+	said := w.fails(env)
+	mentions(t, said, "during reuse_validation", "IPython 8.1 is too old", "ipython>=8.15", "uv pip install --python",
+		"delete the directory")
+	lacks(t, said, "Traceback")
+	report, _ := w.doctor(env)
+	if report.OK {
+		t.Error("doctor finds nothing wrong")
+	}
+	uninstall := exec.Command(filepath.Join(uvFolder(t), "uv"), "pip", "uninstall", "--python",
+		filepath.Join(w.workspace, "env", "bin", "python"), "ipython")
+	if output, err := uninstall.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	connect(t, options{env: env}).works("the repair")
+}
+
+// TestEnvironment_OwnIPythons needs the package index: the oldest IPython that serves, and the last ones of its line.
+func TestEnvironment_OwnIPythons(t *testing.T) {
+	for requirement, version := range map[string]string{"ipython==8.15.0": "8.15.0", "ipython<9": "8.", "ipython==9.0.0": "9.0.0"} {
+		t.Run(requirement, func(t *testing.T) {
+			t.Parallel()
+			w := newWorkshop(t)
+			env := append(w.env("env", requirement), "UV_NO_INDEX=", "UV_FIND_LINKS=", "UV_HTTP_RETRIES=")
+			s := connect(t, options{env: env})
+			if got := s.value("import IPython\nIPython.__version__"); !strings.HasPrefix(got, `"`+version) {
+				t.Errorf("IPython is %s", got)
+			}
+			if e := s.succeed("x = !echo out\n%time print(x, open('/dev/null').read())\nawait __import__('asyncio').sleep(0, _exit_code)"); string(e.Result) != "0" {
+				t.Errorf("the cell gives %+v", e)
+			}
+			if e := s.cell("def f(): 1/0\nf()"); e.OK || e.Error.ErrorType != "ZeroDivisionError" {
+				t.Errorf("a failure gives %+v", e.Error)
+			}
+			s.works("an own IPython")
+		})
+	}
+}
+
+// TestEnvironment_OwnIPython: what an environment carries comes first.
+func TestEnvironment_OwnIPython(t *testing.T) {
+	t.Parallel()
+	w := newWorkshop(t)
 	connect(t, options{}) // makes sure that the bundled one is extracted
 	bundled, err := filepath.Glob(filepath.Join(cacheDir, "site-*", "IPython"))
 	if err != nil || len(bundled) != 1 {

@@ -13,6 +13,10 @@ import (
 // requests on the descriptor in argv[2]. Both are gone from sys.argv once the namespace exists.
 const bootstrap = "import sys; sys.path.append(sys.argv[1]); from ipymcp.boot import main; main(int(sys.argv[2]))"
 
+// trial is what an interpreter runs to say whether it could serve: with the directory in argv[1], and the bundled
+// IPython in argv[2].
+const trial = "import sys; sys.path.append(sys.argv[1]); from ipymcp.choosing import main; main(sys.argv[2])"
+
 // misleading are the variables with which a client's own Python set-up would send this interpreter, or the Python
 // children of user code, to another Python's standard library.
 var misleading = []string{"PYTHONHOME", "PYTHONPLATLIBDIR", "PYTHONEXECUTABLE"}

@@ -56,6 +56,9 @@ func (p *preparer) prepare(ctx context.Context) (prepared, *shell.StartupError) 
 	if found.base, err = p.baseInterpreter(ctx); err != nil {
 		return found, p.failed(err)
 	}
+	if err = p.precompile(ctx, found); err != nil {
+		return found, p.failed(err)
+	}
 	found.chosen = found.base
 	if p.settings.EnvironmentDir() != "" {
 		request, failure := p.request(ctx, found)
@@ -65,20 +68,25 @@ func (p *preparer) prepare(ctx context.Context) (prepared, *shell.StartupError) 
 		if failure != nil {
 			return found, p.failed(failure)
 		}
-	}
-	p.report(envprov.Progress{Phase: phaseInterpreter})
-	trees := []string{found.code.Dir}
-	if found.chosen.CacheTag != bundle.CacheTag {
-		trees = append(trees, found.site.Dir) // it carries the bundled interpreter's byte code only
-	}
-	if err := p.cache.Precompile(ctx, found.chosen.Executable, found.chosen.CacheTag, trees...); err != nil {
-		if ctx.Err() != nil {
-			return found, p.failed(err)
-		}
-		// Importing without byte code is slow, but works; an interpreter that is none fails when it is loaded.
-		p.report(envprov.Progress{Phase: phaseInterpreter, Line: p.redactor.Redact(err.Error())})
+		p.report(envprov.Progress{Phase: phaseInterpreter})
 	}
 	return found, nil
+}
+
+// precompile makes sure that importing our Python, and the bundled one, costs no compiling. An environment's interpreter
+// reads the byte code of the one beneath it.
+func (p *preparer) precompile(ctx context.Context, found prepared) error {
+	trees := []string{found.code.Dir}
+	if found.base.CacheTag != bundle.CacheTag {
+		trees = append(trees, found.site.Dir) // it carries the bundled interpreter's byte code only
+	}
+	err := p.cache.Precompile(ctx, found.base.Executable, found.base.CacheTag, trees...)
+	if err != nil && ctx.Err() == nil {
+		// Importing without byte code is slow, but works; an interpreter that is none fails when it is loaded.
+		p.report(envprov.Progress{Phase: phaseInterpreter, Line: p.redactor.Redact(err.Error())})
+		err = nil
+	}
+	return err
 }
 
 // baseInterpreter is the configured interpreter, or the bundled one.
@@ -105,6 +113,7 @@ func (p *preparer) request(ctx context.Context, found prepared) (envprov.Request
 	return envprov.Request{
 		Settings: p.settings, Base: found.base, Requirements: requirements,
 		Environ: p.environ, Redactor: p.redactor, Report: p.report,
+		Trial: []string{"-I", "-c", trial, found.code.Dir, found.site.Dir},
 	}, failure
 }
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +8,7 @@ from pathlib import Path
 import IPython
 import pytest
 
-from conversation import Conversation, Settings
+from conversation import PACKAGE_PARENT, Conversation, Settings
 
 Converse = Callable[[Settings], Conversation]
 
@@ -95,13 +95,38 @@ def test_a_preload_that_fails_is_named(converse: Converse, tmp_path: Path, text:
 def test_an_old_ipython_is_refused_with_the_way_out(converse: Converse, tmp_path: Path) -> None:
     release = tmp_path / "IPython" / "core" / "release.py"
     release.parent.mkdir(parents=True)
-    release.write_text("_version_major = 8\n_version_minor = 12\n")
+    release.write_text("_version_major = 8\n_version_minor = 14\n")
     (tmp_path / "IPython" / "__init__.py").write_text("raise ImportError('too old for this Python')")
     talk = converse(Settings(environment={"PYTHONPATH": str(tmp_path)}))
     failure = talk.start()["failure"]
     assert failure["phase"] == "shell"
-    for said in ("8.12", str(tmp_path), "pip install", "9.0"):
+    for said in ("8.14", str(tmp_path), "pip install", "ipython>=8.15"):
         assert said in failure["message"]
+
+
+def test_an_old_ipython_that_is_not_the_environments_gives_way(converse: Converse, tmp_path: Path) -> None:
+    release = tmp_path / "IPython" / "core" / "release.py"
+    release.parent.mkdir(parents=True)
+    release.write_text("_version_major = 8\n_version_minor = 14\n")
+    (tmp_path / "IPython" / "__init__.py").write_text("raise ImportError('too old for this Python')")
+    site = str(Path(IPython.__file__).parents[1])
+    talk = converse(Settings(environment={"PYTHONPATH": str(tmp_path)}, start={"site": site, "environment": True}))
+    assert talk.start() == {}
+    assert talk.result("import IPython\nIPython.__file__").startswith(site)
+
+
+@pytest.mark.parametrize(("site", "status"), [(True, 0), (False, 1)])
+def test_the_trial_of_an_interpreter_says_whether_it_can_serve(tmp_path: Path, site: bool, status: int) -> None:
+    code = (
+        f"import sys; sys.path.append({str(PACKAGE_PARENT)!r}); from ipymcp import choosing; choosing.main(sys.argv[1])"
+    )
+    folder = str(Path(IPython.__file__).parents[1]) if site else ""
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", code, folder], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
+    assert done.returncode == status
+    assert ("no IPython is installed" in done.stderr) == bool(status)
+    assert done.stderr.count("\n") == status
 
 
 def test_a_broken_ipython_is_named(converse: Converse, tmp_path: Path) -> None:
@@ -168,10 +193,8 @@ def test_start_imports_nothing_that_costs(converse: Converse) -> None:
 def test_importing_the_package_changes_nothing() -> None:
     code = (
         "import sys, signal, builtins; before = (signal.getsignal(2), builtins.input, sys.stdout, [*sys.meta_path])\n"
-        f"sys.path.append({os.fspath(Path(__file__).resolve().parents[2] / 'shell' / 'python')!r})\n"
+        f"sys.path.append({str(PACKAGE_PARENT)!r})\n"
         "import ipymcp.boot, ipymcp.server, ipymcp.operations, ipymcp.pools, ipymcp.forks\n"
         "assert before == (signal.getsignal(2), builtins.input, sys.stdout, [*sys.meta_path])"
     )
-    import subprocess
-
     assert subprocess.run([sys.executable, "-P", "-c", code], check=False).returncode == 0

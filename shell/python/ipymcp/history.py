@@ -34,8 +34,7 @@ class MemoryHistory(HistoryManager):
         for names in (self.shell.user_ns, self.shell.user_ns_hidden):
             names.update(named)
             names.pop(f"_i{oldest}", None)
-        self.outputs.clear()
-        self.exceptions.clear()
+        self._forget_shown()
 
     def store_output(self, line_num: int) -> None:
         """Stores nothing: outputs live in `Out` alone."""
@@ -43,9 +42,13 @@ class MemoryHistory(HistoryManager):
     def reset(self, new_session: bool = True) -> None:
         """Forgets outputs; works in a directory that was deleted, too."""
         self.output_hist.clear()
-        self.outputs.clear()
-        self.exceptions.clear()
+        self._forget_shown()
         try:
             self.dir_hist[:] = [Path.cwd()]
         except OSError:
             self.dir_hist[:] = []
+
+    def _forget_shown(self) -> None:
+        """Drops what IPython 9.1 and newer keep of displays and failures."""
+        for kept in ("outputs", "exceptions"):
+            getattr(self, kept, {}).clear()

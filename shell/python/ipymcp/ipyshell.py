@@ -224,7 +224,7 @@ class NamespaceShell(InteractiveShell):
         status = 128 - status if status > 128 else status
         self.user_ns["_exit_code"] = status
         self.installer.refresh()
-        if self.system_raise_on_error and status:
+        if getattr(self, "system_raise_on_error", False) and status:
             raise subprocess.CalledProcessError(status, cmd)
 
 

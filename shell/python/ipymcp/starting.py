@@ -8,14 +8,12 @@ it.
 from __future__ import annotations
 
 import faulthandler
-import importlib.util
-import os
-import re
 import sys
 import warnings
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from ipymcp import choosing
 from ipymcp.eventloop import EventLoop
 from ipymcp.interrupts import Interrupts
 from ipymcp.limits import Limits
@@ -25,8 +23,6 @@ from ipymcp.text import cut
 if TYPE_CHECKING:
     from ipymcp.ipyshell import NamespaceShell
     from ipymcp.kernel import Kernel
-
-_OLDEST = (9, 0)
 
 
 class StartError(Exception):
@@ -46,10 +42,7 @@ def start(args: dict[str, Any], interrupts: Interrupts, event_loop: EventLoop, s
     sys.argv = [""]
     if args["site"]:
         sys.path.append(args["site"])
-    with warnings.catch_warnings():
-        # PYTHONWARNINGS=error is meant for the user's code, not for what we import.
-        warnings.simplefilter("ignore")
-        _import_ipython(args["site"], args["environment"])
+    _import_ipython(args["site"], args["environment"])
     from ipymcp import installing
 
     installing.activate()
@@ -82,39 +75,13 @@ def _build(args: dict[str, Any], limits: Limits, event_loop: EventLoop) -> tuple
 
 
 def _import_ipython(site: str, environment: bool) -> None:
-    """Imports IPython and our modules that need it, or says which one was found and what to do.
-
-    One that is too old is an error in an environment, which was made to contain it; what an interpreter happens to have
-    installed gives way to the bundled one.
-    """
-    spec = importlib.util.find_spec("IPython")
-    if spec is None or spec.origin is None:
-        raise StartError(
-            "shell", f"no IPython is installed for {sys.executable} and none is bundled; install IPython 9 there"
-        )
-    where = os.path.dirname(spec.origin)
-    found = _version(where)
-    advice = f"upgrade it (pip install 'ipython>=9'), or remove it so that the one in {site or 'the program'} is used"
-    if found is not None and found < _OLDEST and site and not environment:
-        sys.path.remove(site)
-        sys.path.insert(0, site)
-        importlib.invalidate_caches()
-    elif found is not None and found < _OLDEST:
-        version = ".".join(map(str, found))
-        raise StartError("shell", f"IPython {version} in {where} is too old, 9.0 or newer is needed; {advice}")
     try:
-        importlib.import_module("ipymcp.ipyshell")
-    except BaseException as error:  # a broken installation may raise anything
-        said = f"IPython in {where} could not be imported: {type(error).__name__}: {error}"
-        raise StartError("shell", f"{said}; repair it, {advice}") from error
-
-
-def _version(package: str) -> tuple[int, ...] | None:
-    """Major and minor version, read from the source: an old release may not even import here."""
-    try:
-        with open(os.path.join(package, "core", "release.py"), encoding="utf-8") as file:
-            text = file.read()
-    except OSError:
-        return None
-    numbers = [re.search(rf"^_version_{part} *= *(\d+)", text, re.MULTILINE) for part in ("major", "minor")]
-    return tuple(int(number[1]) for number in numbers if number)
+        choosing.import_ipython(site, environment=environment)
+    except choosing.UnusableError as error:
+        reason = f"{sys.executable} cannot serve: {error}"
+        if error.where:
+            reason += f" (found in {error.where})"
+        advice = f"install IPython there (uv pip install --python {sys.executable} '{choosing.SUPPORTED}')"
+        if site:
+            advice += ", or uninstall it, and the bundled one is used"
+        raise StartError("shell", f"{reason}; {advice}") from error
