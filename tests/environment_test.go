@@ -151,7 +151,8 @@ func TestEnvironment_BrokenByASession(t *testing.T) {
 	w.oldIPython()
 	env := w.env("env")
 	s := connect(t, options{env: env, dir: w.wheels})
-	s.succeed("%pip install -q ipython==8.1")
+	warned := s.succeed("%pip install -q ipython==8.1")
+	mentions(t, warned.Stderr, "warning: IPython 8.1 is too old", "%pip install 'ipython>=8.15'")
 	s.endsBy(s.closeInput)
 	said := w.fails(env)
 	mentions(t, said, "during reuse_validation", "IPython 8.1 is too old", "ipython>=8.15", "uv pip install --python",
@@ -273,6 +274,36 @@ func TestEnvironment_InstallingInside(t *testing.T) {
 	if e := plain.cell("!uv pip install --help"); !e.OK {
 		t.Errorf("help was refused: %+v", e.Error)
 	}
+}
+
+// A command of %pip or %uv that fails is a failure of the cell, wherever it stands; a shell line says its status.
+func TestEnvironment_InstallingThatFails(t *testing.T) {
+	t.Parallel()
+	w := newWorkshop(t)
+	s := connect(t, options{env: w.env("env"), dir: w.wheels})
+	for code, command := range map[string]string{
+		"%pip install --no-index nothing-like-this\nafter = 1":                                         "%pip",
+		"%pip uninstall --no-such-option":                                                              "%pip",
+		"%uv pip install --no-index nothing-like-this":                                                 "%uv",
+		"def f():\n    %pip install --no-index nothing-like-this\nf()":                                 "%pip",
+		"if True:\n    %uv pip install --no-index nothing-like-this":                                   "%uv",
+		"x = %pip install --no-index nothing-like-this":                                                "%pip",
+		"get_ipython().run_line_magic('pip', 'install --no-index nothing-like-this')":                  "%pip",
+		"%%capture\n%pip install --no-index nothing-like-this":                                         "%pip",
+		"import asyncio\nawait asyncio.sleep(0)\n%pip install --no-index nothing-like-this\nafter = 1": "%pip",
+	} {
+		e := s.cell(code)
+		if e.OK || e.Error.ErrorType != "InstallError" || strings.Contains(e.Error.Message, "\n") {
+			t.Fatalf("%s gives %+v", code, e)
+		}
+		mentions(t, e.Error.Message, command+" failed with exit status ")
+		lacks(t, e.Error.Traceback, "installing.py", "IPython/core")
+	}
+	mentions(t, s.cell("%pip install --no-index nothing-like-this").Stderr, "nothing-like-this")
+	s.equals("'after' in globals()", "false")
+	s.equals("try:\n    %pip install --no-index nothing-like-this\nexcept Exception as error: r = str(error)\nr.startswith('%pip failed')", "true")
+	s.equals("!uv pip install -q --no-index nothing-like-this\n_exit_code != 0", "true")
+	s.equals("%pip list\n_exit_code", "0")
 }
 
 // TestEnvironment_CompiledWheelFromTheIndex is the one test that needs the package index.

@@ -44,7 +44,7 @@ def import_ipython(site: str, *, environment: bool) -> None:
     where = _find()
     if where is None:
         raise UnusableError(f"no IPython is installed for {sys.executable}, and none is bundled", "")
-    problem = _too_old(where)
+    problem = too_old(where)
     wanted = environment and where.startswith(sys.prefix + os.sep)
     if problem is not None and site and not wanted:
         sys.path.remove(site)
@@ -62,7 +62,7 @@ def import_ipython(site: str, *, environment: bool) -> None:
         raise UnusableError(said, where) from error
 
 
-def _too_old(package: str) -> str | None:
+def too_old(package: str) -> str | None:
     """What is wrong with the version of the IPython in a directory; None if nothing is, or it cannot be told."""
     found = _version(package)
     if not found or found >= _OLDEST:

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 
 from IPython.core.error import UsageError
 
+from ipymcp import choosing
+
 if TYPE_CHECKING:
     from ipymcp.ipyshell import NamespaceShell
 
@@ -53,6 +55,10 @@ def activate() -> None:
     os.environ["PATH"] = os.pathsep.join([programs, *rest])
 
 
+class InstallError(Exception):
+    """A command of `%pip` or `%uv` failed; what it said is in the streams."""
+
+
 class Installer:
     """Knows what is installed, to see what is new. One per shell."""
 
@@ -63,8 +69,8 @@ class Installer:
 
     def register(self, shell: NamespaceShell) -> None:
         """Defines the magics."""
-        shell.register_magic_function(lambda line: shell.system(_pip_command(line)), "line", "pip")
-        shell.register_magic_function(lambda line: shell.system(f"{_quoted(_uv())} {line}"), "line", "uv")
+        shell.register_magic_function(lambda line: _run(shell, "%pip", _pip_command(line)), "line", "pip")
+        shell.register_magic_function(lambda line: _run(shell, "%uv", f"{_quoted(_uv())} {line}"), "line", "uv")
 
     def check(self, command: str) -> str:
         """Returns a shell line that may run; raises `UsageError` for one that would install into nowhere."""
@@ -84,6 +90,7 @@ class Installer:
             new, self._path_files[folder] = sorted(present - self._path_files[folder]), present
             for name in new:
                 _add_path_file(folder, name)
+            _warn(folder)
 
 
 def _changed(folder: str) -> int:
@@ -110,6 +117,21 @@ def _add_path_file(folder: str, name: str) -> None:
         rest = [entry for entry in sys.path if entry not in added]
         after = rest.index(folder) + 1
         sys.path[:] = rest[:after] + added + rest[after:]
+
+
+def _warn(folder: str) -> None:
+    problem = choosing.too_old(os.path.join(folder, "IPython"))
+    if problem is not None:
+        advice = f"%pip install '{choosing.SUPPORTED}' repairs it"
+        print(f"warning: {problem}, and the next start may fail; {advice}", file=sys.stderr)
+
+
+def _run(shell: NamespaceShell, magic: str, command: str) -> None:
+    """Runs what a magic stands for; unlike a shell line, it raises where that fails."""
+    shell.system(command)
+    status = shell.user_ns["_exit_code"]
+    if status:
+        raise InstallError(f"{magic} failed with exit status {status}; its output says why")
 
 
 def _pip_command(line: str) -> str:
