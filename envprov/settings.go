@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Variable describes one setting: an environment variable that a flag of the program mirrors.
@@ -181,6 +182,8 @@ func checkForm(path string) string {
 	switch {
 	case path == "":
 		return "is empty; remove the extra separator"
+	case !utf8.ValidString(path):
+		return "is not in UTF-8; choose a path that is"
 	case strings.ContainsRune(path, 0):
 		return "contains a NUL character"
 	case !filepath.IsAbs(path):
@@ -221,16 +224,20 @@ func (p *settingsParser) object(name string) (map[string]string, bool) {
 	if value == "" {
 		return nil, true
 	}
-	var members map[string]*string // a null is no string
+	var members map[string]*jsonString // a null is no string
 	if err := json.Unmarshal([]byte(value), &members); err != nil || members == nil {
 		return nil, false
 	}
 	object := make(map[string]string, len(members))
-	for key, member := range members {
+	for _, key := range slices.Sorted(maps.Keys(members)) {
+		member := members[key]
 		if member == nil {
 			return nil, false
 		}
-		object[key] = *member
+		if member.problem != "" {
+			p.fail("%s: the value of %.80q %s", name, key, member.problem)
+		}
+		object[key] = member.text
 	}
 	return object, true
 }

@@ -140,7 +140,7 @@ func (p *settingsParser) requirements() []string {
 	if value == "" {
 		return nil
 	}
-	var items []*string
+	var items []*jsonString
 	if err := json.Unmarshal([]byte(value), &items); err != nil || items == nil {
 		// The decoder's message could show a part of a credential.
 		p.fail("%s is no JSON array of strings; write for example [\"numpy>=2\", \"pandas\"]", varRequirements)
@@ -156,18 +156,20 @@ func (p *settingsParser) requirements() []string {
 			p.fail("%s: item %d is null; only strings are allowed", varRequirements, i)
 			continue
 		}
-		chars := utf8.RuneCountInString(*item)
+		chars := utf8.RuneCountInString(item.text)
 		sum += chars
 		switch {
-		case strings.TrimSpace(*item) == "":
+		case item.problem != "":
+			p.fail("%s: item %d %s", varRequirements, i, item.problem)
+		case strings.TrimSpace(item.text) == "":
 			p.fail("%s: item %d is blank; remove it", varRequirements, i)
 		case chars > maxRequirementChars:
 			p.fail("%s: item %d has %d characters; at most %d are allowed", varRequirements, i, chars,
 				maxRequirementChars)
-		case strings.ContainsFunc(*item, unicode.IsControl):
-			p.fail("%s: item %d, %q, contains a control character", varRequirements, i, redactURLs(*item))
+		case strings.ContainsFunc(item.text, unicode.IsControl):
+			p.fail("%s: item %d, %q, contains a control character", varRequirements, i, redactURLs(item.text))
 		}
-		requirements = append(requirements, *item)
+		requirements = append(requirements, item.text)
 	}
 	if sum > maxRequirementsSum {
 		p.fail("%s has %d characters in all; at most %d are allowed", varRequirements, sum, maxRequirementsSum)

@@ -96,6 +96,16 @@ func TestParseSettings_Everything(t *testing.T) {
 	}
 }
 
+// What looks like half a surrogate pair, and is none.
+func TestParseSettings_Text(t *testing.T) {
+	value := `{"A": "\\ud800 \ud83d\ude00 \ufffd \ud7ff \ue000 \\\ud83d\uDE00 \"\ud83d\ude00\""}`
+	s, problems := parse(t, map[string]string{varEnvironment: value})
+	want := `\ud800 😀 ` + "\ufffd \ud7ff \ue000" + ` \😀 "😀"`
+	if len(problems) > 0 || s.Environment["A"] != want {
+		t.Errorf("the value is %q, want %q; %v", s.Environment["A"], want, problems)
+	}
+}
+
 func TestParseSettings_Problems(t *testing.T) {
 	project := inProject(t)
 	free := realDir(t)
@@ -136,6 +146,13 @@ func TestParseSettings_Problems(t *testing.T) {
 		{"variables name", varEnvironment, `{"A-B": "x"}`, PhaseConfiguration, `"A-B" is no variable name`},
 		{"variables newline", varEnvironment, `{"A\n": "x"}`, PhaseConfiguration, `"A\n" is no variable name`},
 		{"variables NUL", varEnvironment, `{"A": "x\u0000"}`, PhaseConfiguration, "NUL"},
+		{"variables half a pair", varEnvironment, `{"B": "\ud83d\ude00", "A": "x\udc00\ud83d"}`, PhaseConfiguration, `"A" contains half`},
+		{"variables bytes", varEnvironment, "{\"A\": \"\xff\"}", PhaseConfiguration, `"A" contains bytes`},
+		{"aliases half a pair", varAliases, `{"os": "\uD800"}`, PhaseConfiguration, `"os" contains half`},
+		{"requirement half a pair", varRequirements, `["six", "a\ud800\u0041"]`, PhaseConfiguration, "item 1 contains half"},
+		{"requirement bytes", varRequirements, "[\"six\xfe\"]", PhaseConfiguration, "item 0 contains bytes"},
+		{"path bytes", varLibraryPaths, "/\xff", PhasePathValidation, `"/\xff" is not in UTF-8`},
+		{"workspace bytes", varWorkspace, "/\xff", PhasePathValidation, `"/\xff" is not in UTF-8`},
 		{"variables long", varEnvironment, `{"A": "` + strings.Repeat("é", 8193) + `"}`, PhaseConfiguration, "8192"},
 		{"variables many", varEnvironment, many, PhaseConfiguration, "128"},
 		{"handshake", varHandshake, "0", PhaseConfiguration, `"0"`},

@@ -133,6 +133,7 @@ func TestBadStart_Settings(t *testing.T) {
 		{"IPYTHON_MCP_ENVIRONMENT_VARIABLES", "[]", nil},
 		{"IPYTHON_MCP_ENVIRONMENT_VARIABLES", `{"A":1}`, []string{"A"}},
 		{"IPYTHON_MCP_ENVIRONMENT_VARIABLES", `{"A":"\u0000"}`, []string{"A"}},
+		{"IPYTHON_MCP_ENVIRONMENT_VARIABLES", `{"A":"\ud800"}`, []string{`"A"`}},
 		{"IPYTHON_MCP_HANDSHAKE_SECONDS", "soon", []string{"soon"}},
 		{"IPYTHON_MCP_RESPONSE_FIELDS", "Compact", []string{"Compact"}},
 		{"IPYTHON_MCP_LOG_LEVEL", "verbose", []string{"verbose"}},
