@@ -115,7 +115,7 @@ func lastLine(text string) string {
 func withoutPythonVariables(environment []string) []string {
 	var kept []string
 	for _, variable := range environment {
-		if !strings.HasPrefix(variable, "PYTHON") {
+		if !strings.HasPrefix(variable, pythonPrefix) {
 			kept = append(kept, variable)
 		}
 	}

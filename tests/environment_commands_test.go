@@ -77,6 +77,8 @@ func TestDoctor(t *testing.T) {
 	mentions(t, got.stdout, cacheDir, "libpython3.14", `{\"TOKEN\": \"***\"}`, `"flag"`)
 	lacks(t, got.stdout+got.stderr, "s3cr3t")
 
+	_, got = w.doctor([]string{"PYTHONUTF8=x"})
+	mentions(t, got.stdout, "ignored: PYTHONUTF8")
 	report, _ = w.doctor(w.env("env", "demo"))
 	if !report.OK || len(w.left()) != 0 {
 		t.Errorf("before the first start: %+v, workspace %v", report, w.left())
@@ -96,6 +98,7 @@ func TestDoctor(t *testing.T) {
 		},
 		{"requirement", w.env("env", "demo = 1"), "requirements", "PEP 508"},
 		{"interpreter", []string{"IPYTHON_MCP_PYTHON=/nowhere/python"}, "interpreter", "/nowhere/python"},
+		{"variables", []string{`IPYTHON_MCP_ENVIRONMENT_VARIABLES={"PYTHONUTF8":"s3cr3t"}`}, "variables", "PYTHONUTF8"},
 		{"preload", []string{"IPYTHON_MCP_PRELOAD_MODULES=not_there"}, "start", "not_there"},
 	}
 	for _, test := range tests {

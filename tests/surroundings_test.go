@@ -70,18 +70,55 @@ func TestSurroundings_PythonVariables(t *testing.T) {
 	}
 }
 
-// A value that CPython itself refuses is a clear failure, not a hang.
-func TestSurroundings_GarbageForPython(t *testing.T) {
+// Values with which CPython itself cannot start. Which they are differs between its versions.
+var unusableVariables = []string{
+	"PYTHONUTF8=x", "PYTHONHASHSEED=abc", "PYTHONIOENCODING=nonsense", "PYTHONMALLOC=x", "PYTHONTRACEMALLOC=x",
+	"PYTHONINTMAXSTRDIGITS=1", "PYTHON_GIL=x", "PYTHON_CPU_COUNT=0", "PYTHON_FROZEN_MODULES=x",
+	"PYTHON_CONTEXT_AWARE_WARNINGS=x",
+}
+
+// In the client's environment they are ignored, with one line; the others still count.
+func TestSurroundings_VariablesThatStopPython(t *testing.T) {
 	t.Parallel()
-	for variable, says := range map[string]string{"PYTHONUTF8=garbage": "PYTHONUTF8", "PYTHONHASHSEED=garbage": "PYTHONHASHSEED"} {
-		s := start(t, options{env: []string{variable}})
-		s.sendLineAnyway(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`)
-		s.ends()
-		if s.state.Success() {
-			t.Errorf("%s: the exit status is 0", variable)
+	broken := t.TempDir()
+	writeFile(t, filepath.Join(broken, "encodings", "__init__.py"), "raise ImportError('of another Python')")
+	variables := append([]string{"PYTHONPATH=" + broken, "PYTHONHOME=/nowhere"}, unusableVariables...)
+	s := connect(t, options{env: append(variables, "PYTHONDEVMODE=1")})
+	s.equals("import sys\nsys.flags.dev_mode", "true")
+	s.equals("import subprocess\nsubprocess.run([sys.executable, '-c', '1']).returncode", "0")
+	warnings := 0
+	for line := range strings.Lines(s.stderr()) {
+		if !strings.Contains(line, "level=WARN") {
+			continue
 		}
-		mentions(t, s.stderrAtEnd(), says)
+		warnings++
+		for _, variable := range variables {
+			name, _, _ := strings.Cut(variable, "=")
+			mentions(t, line, name)
+		}
+		lacks(t, line, "PYTHONDEVMODE", "nonsense")
 	}
+	if warnings != 1 {
+		t.Errorf("%d warnings: %s", warnings, s.stderr())
+	}
+}
+
+// Configured, they are an error that names them; one that names another Python is ignored like the client's.
+func TestSurroundings_ConfiguredVariablesThatStopPython(t *testing.T) {
+	t.Parallel()
+	for _, variable := range unusableVariables {
+		name, value, _ := strings.Cut(variable, "=")
+		line := refuses(t, options{env: []string{
+			fmt.Sprintf("IPYTHON_MCP_ENVIRONMENT_VARIABLES={%q: %q, \"PYTHONDEVMODE\": \"1\"}", name, value),
+			"IPYTHON_MCP_CACHE_DIR=" + cacheDir, slowHandshake,
+		}})
+		mentions(t, line, "during configuration", "IPYTHON_MCP_ENVIRONMENT_VARIABLES", name, "correct or remove it")
+		lacks(t, line, "PYTHONDEVMODE")
+	}
+	s := connect(t, options{env: []string{
+		`IPYTHON_MCP_ENVIRONMENT_VARIABLES={"PYTHONHOME": "/nowhere", "PYTHONUTF8": "1"}`, "PYTHONUTF8=x", slowHandshake,
+	}})
+	s.equals("import os\n[os.environ['PYTHONUTF8'], 'PYTHONHOME' in os.environ]", `["1",false]`)
 }
 
 // A sitecustomize or usercustomize that prints or fails reaches the log, never the wire.

@@ -28,7 +28,7 @@ type examination struct {
 func diagnose(ctx context.Context, lookup func(string) (string, bool)) diagnosis {
 	e := &examination{diagnosis: diagnosis{Version: buildVersion()}}
 	cleanup := func() error { return nil }
-	works := e.configuration(lookup) && e.openCache(&cleanup) && e.interpreter(ctx) && e.library() && e.environment(ctx)
+	works := e.configuration(lookup) && e.openCache(&cleanup) && e.interpreter(ctx) && e.variables(ctx) && e.library() && e.environment(ctx)
 	// What cannot be removed is a temporary directory's content.
 	defer func() { _ = cleanup() }()
 	switch {
@@ -123,6 +123,20 @@ func bundledVersion(site string) string {
 		return "unknown"
 	}
 	return strings.TrimSuffix(strings.TrimPrefix(filepath.Base(found[0]), "ipython-"), ".dist-info")
+}
+
+// variables says which of Python's variables are ignored; most often there is nothing to say.
+func (e *examination) variables(ctx context.Context) bool {
+	if err := e.preparer.checkVariables(ctx, &e.found); err != nil {
+		return e.problem("variables", e.preparer.failed(err).Message, "correct or remove it")
+	}
+	if len(e.found.ignored) == 0 {
+		return true
+	}
+	return e.add(check{
+		Name: "variables", OK: true, Value: "ignored: " + strings.Join(e.found.ignored, ", "),
+		Why: "they describe another Python, or this one cannot start with them",
+	})
 }
 
 func (e *examination) library() bool {

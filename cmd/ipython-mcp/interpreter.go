@@ -31,7 +31,7 @@ type interpreter struct {
 // loadInterpreter loads the library of the interpreter that was chosen. python is the configured
 // one, if any; pythonFD is its end of the channel.
 func loadInterpreter(found prepared, python string, pythonFD int) (interpreter, error) {
-	for _, name := range misleading {
+	for _, name := range found.ignored {
 		if err := os.Unsetenv(name); err != nil {
 			return interpreter{}, fmt.Errorf("cannot unset %s: %v", name, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"ipython-mcp/envprov"
@@ -40,6 +41,8 @@ type prepared struct {
 	made   envprov.Made
 	site   bundle.Tree // the bundled IPython
 	code   bundle.Tree // the Python half of package shell
+
+	ignored []string // variables of the client's that this Python must not see
 }
 
 // prepare extracts what is missing from the cache and provisions the environment.
@@ -54,6 +57,9 @@ func (p *preparer) prepare(ctx context.Context) (prepared, *shell.StartupError) 
 		return found, p.failed(err)
 	}
 	if found.base, err = p.baseInterpreter(ctx); err != nil {
+		return found, p.failed(err)
+	}
+	if err = p.checkVariables(ctx, &found); err != nil {
 		return found, p.failed(err)
 	}
 	if err = p.precompile(ctx, found); err != nil {
@@ -71,6 +77,39 @@ func (p *preparer) prepare(ctx context.Context) (prepared, *shell.StartupError) 
 		p.report(envprov.Progress{Phase: phaseInterpreter})
 	}
 	return found, nil
+}
+
+// checkVariables finds the variables that would keep CPython from starting, or mislead it. The client's are ignored;
+// configured ones that cannot work are an error.
+func (p *preparer) checkVariables(ctx context.Context, found *prepared) error {
+	var environ []string
+	merged := p.variables()
+	for _, variable := range p.environ {
+		name, value, _ := strings.Cut(variable, "=")
+		if _, configured := merged[name]; !configured {
+			merged[name] = value
+		}
+	}
+	for name, value := range merged {
+		if !slices.Contains(misleading, name) {
+			environ = append(environ, name+"="+value)
+		} else if value != "" {
+			found.ignored = append(found.ignored, name)
+		}
+	}
+	var wrong []string
+	for _, name := range envprov.UnusableVariables(ctx, found.base.Executable, environ) {
+		if _, configured := p.settings.Environment[name]; configured {
+			wrong = append(wrong, name)
+		} else {
+			found.ignored = append(found.ignored, name)
+		}
+	}
+	slices.Sort(found.ignored)
+	if len(wrong) > 0 {
+		return envprov.RefuseVariables(wrong)
+	}
+	return nil
 }
 
 // precompile makes sure that importing our Python, and the bundled one, costs no compiling. An environment's interpreter

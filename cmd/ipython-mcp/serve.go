@@ -150,6 +150,9 @@ func (p *process) prepareInterpreter(ctx context.Context) (interpreter, *shell.S
 	if failure != nil {
 		return interpreter{}, failure
 	}
+	if len(found.ignored) > 0 {
+		p.log.Warn("ignored variables that do not fit this Python", "names", strings.Join(found.ignored, ", "))
+	}
 	for name, value := range p.preparer.variables() {
 		if err := os.Setenv(name, value); err != nil {
 			return interpreter{}, p.preparer.failed(fmt.Errorf("cannot set the variable %s: %v", name, err))
