@@ -1,8 +1,10 @@
 package tests
 
 import (
+	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -354,6 +356,37 @@ func TestSurroundings_FewFiles(t *testing.T) {
 	for range 60 {
 		s.works("a small limit of open files")
 	}
+}
+
+// A limit of the address space that is too low is never silent, whatever fails first: the loader, Python, or Go, which
+// may not even come to our code.
+func TestSurroundings_LittleAddressSpace(t *testing.T) {
+	t.Parallel()
+	limited := func(mebibytes int) options {
+		return options{
+			binary: "/bin/sh", args: []string{"-c", fmt.Sprintf(`ulimit -v %d && exec "$0"`, mebibytes<<10), binary},
+		}
+	}
+	for _, mebibytes := range []int{1024, 1200, 1300} {
+		o := limited(mebibytes)
+		command := exec.CommandContext(t.Context(), o.binary, o.args...)
+		command.Env = baseEnvironment(t.TempDir(), t.TempDir())
+		var stderr bytes.Buffer
+		command.Stderr = &stderr
+		if _, err := command.StdinPipe(); err != nil { // open until the end: its end would end a server
+			t.Fatal(err)
+		}
+		if err := command.Run(); err == nil || stderr.Len() == 0 {
+			t.Errorf("with %d MiB: %v, %q", mebibytes, err, &stderr)
+		}
+	}
+	s := start(t, limited(4095))
+	s.closeInput()
+	s.ends()
+	mentions(t, s.stderrAtEnd(), "limited to 4095 MiB (ulimit -v)", "raise it to 4096 MiB")
+	s = connect(t, limited(4096))
+	s.works("a limit that is high enough")
+	lacks(t, s.stderr(), "ulimit")
 }
 
 // Standard descriptors that are closed at the start are no trouble where they are not the protocol's.

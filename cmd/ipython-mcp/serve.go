@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -50,6 +51,7 @@ type process struct {
 // serve runs one server until its client goes, and returns the exit status. It must be called on the main goroutine,
 // whose thread becomes Python's.
 func serve(lookup func(string) (string, bool)) int {
+	warnOfLimit(os.Stderr)
 	c, problems := parseConfig(lookup)
 	if len(problems) > 0 {
 		fmt.Fprintln(os.Stderr, failureLine(problems, c.limits.TextChars))
@@ -92,6 +94,10 @@ func assemble(c config) (p *process, err error) {
 	p.preparer = newPreparer(p.cache, c.settings, p.progress.report)
 	if p.stdio, err = descriptors.Take(); err != nil {
 		return p, err
+	}
+	// Descriptor 2 is drained by this process: the last words of Go's runtime would die with it.
+	if err := debug.SetCrashOutput(p.stdio.Log, debug.CrashOptions{}); err != nil {
+		return p, fmt.Errorf("cannot direct the runtime's crash output: %v", err)
 	}
 	return p, p.assembleServer()
 }
