@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 //go:embed probe.py
@@ -60,6 +61,9 @@ func examine(ctx context.Context, path string) (Interpreter, error) {
 	case answer.FreeThreaded:
 		return Interpreter{}, fmt.Errorf("it is a free-threaded build of Python %s; use a regular build",
 			answer.Version)
+	case strings.ContainsRune(answer.Executable+answer.Library, utf8.RuneError):
+		return Interpreter{}, fmt.Errorf("its path or that of its library %q is not in UTF-8; "+
+			"use one at another place", answer.Library)
 	case answer.Library == "":
 		return Interpreter{}, fmt.Errorf("it is a static build of Python %s with no shared library; "+
 			"use one built with --enable-shared, or "+

@@ -19,6 +19,7 @@ func TestLocate_SaysWhyAnInterpreterCannotServe(t *testing.T) {
 		{"Python 2", replaced("[3, 12]", "[2, 7]"), "3.11 or newer is needed"},
 		{"free-threaded", replaced("false", "true"), "free-threaded build of Python 3.12.1; use a regular build"},
 		{"static", replaced(`"/x/libpython3.12.so"`, "null"), "static build of Python 3.12.1"},
+		{"no text", replaced("/x/libpython3", `/\udcff/libpython3`), "is not in UTF-8"},
 		{"broken", "echo hello", "its answer is no JSON"},
 		{"fails", "echo first; echo 'the reason' >&2; exit 1", "(the reason)"},
 	}

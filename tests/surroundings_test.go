@@ -202,11 +202,17 @@ func TestSurroundings_EmptyVariables(t *testing.T) {
 // Without a cache that can be written, the bundled Python goes into a private temporary directory of the user's, where
 // the next start finds it.
 func TestSurroundings_NoCache(t *testing.T) {
+	noText := filepath.Join(t.TempDir(), "\xff")
+	if err := os.Mkdir(noText, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	for name, env := range map[string][]string{
 		"HOME missing":           {"HOME=/proc/nowhere"},
 		"HOME a file":            {"HOME=/etc/hostname"},
 		"HOME unset":             {"HOME="},
 		"XDG_CACHE_HOME missing": {"XDG_CACHE_HOME=/proc/nowhere"},
+		"XDG_CACHE_HOME no text": {"XDG_CACHE_HOME=/tmp/\xff"},
+		"HOME no text":           {"HOME=" + noText},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -224,6 +230,25 @@ func TestSurroundings_NoCache(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A temporary directory whose name is no text serves as little as one that is missing, and gets no twin.
+func TestSurroundings_TemporaryDirectoryOutsideUTF8(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	noText := filepath.Join(root, "\xff")
+	if err := os.Mkdir(noText, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s := connect(t, options{env: []string{"TMPDIR=" + noText}})
+	if e := s.succeed("print('x' * 9000)"); e.Truncated.StdoutOmitted == 0 {
+		t.Errorf("the output is %+v", e)
+	}
+	s.endsBy(s.closeInput)
+	if entries, err := os.ReadDir(root); err != nil || len(entries) != 1 {
+		t.Errorf("beside it there are %v, %v", entries, err)
+	}
+	checkEmpty(t, noText)
 }
 
 // By default the cache is the user's own.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 )
@@ -63,6 +64,9 @@ func temporaryDirs() []string { return []string{os.Getenv("TMPDIR"), "/tmp", "/v
 func openExplicit(dir string) error {
 	err := errors.New("not an absolute path")
 	if filepath.IsAbs(dir) {
+		err = text(dir)
+	}
+	if err == nil {
 		err = os.MkdirAll(dir, 0o700)
 	}
 	if err == nil {
@@ -93,6 +97,9 @@ func openUser() (string, error) {
 	if !filepath.IsAbs(base) {
 		return "", fmt.Errorf("user cache directory %q is not absolute", base)
 	}
+	if err := text(base); err != nil {
+		return "", fmt.Errorf("user cache directory %q is %w", base, err)
+	}
 	if home := os.Getenv("HOME"); os.Getenv("XDG_CACHE_HOME") == "" && !isDir(home) {
 		return "", fmt.Errorf("HOME %q is no directory", home)
 	}
@@ -101,6 +108,14 @@ func openUser() (string, error) {
 		return "", err
 	}
 	return dir, usable(dir)
+}
+
+// text says whether a path can cross to Python, in JSON.
+func text(path string) error {
+	if !utf8.ValidString(path) {
+		return errors.New("not a path in UTF-8")
+	}
+	return nil
 }
 
 func isDir(path string) bool {
@@ -133,7 +148,7 @@ func executable(dir string) error {
 func openTemporary(candidates []string) (string, func() error, error) {
 	var reasons []string
 	for _, tmp := range candidates {
-		if !filepath.IsAbs(tmp) {
+		if !filepath.IsAbs(tmp) || text(tmp) != nil {
 			continue
 		}
 		if err := usable(tmp); err != nil {

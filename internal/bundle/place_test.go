@@ -168,7 +168,13 @@ func TestTemporaryDirs(t *testing.T) {
 		t.Errorf("temporaryDirs = %q", got)
 	}
 	good := t.TempDir()
-	for _, candidates := range [][]string{{"", good}, {missing, good}, {"relative", good}, {file(t, missing), good}} {
+	foreign := filepath.Join(t.TempDir(), "\xff")
+	if err := os.Mkdir(foreign, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, candidates := range [][]string{
+		{"", good}, {missing, good}, {"relative", good}, {file(t, missing), good}, {foreign, good},
+	} {
 		if dir, _, err := openTemporary(candidates); err != nil || filepath.Dir(dir) != good {
 			t.Errorf("openTemporary(%q) = %q, %v", candidates, dir, err)
 		}
@@ -181,7 +187,7 @@ func TestTemporaryDirs(t *testing.T) {
 func TestOpenCache_explicitUnusable(t *testing.T) {
 	p := isolate(t)
 	regular := file(t, filepath.Join(p.home, "file"))
-	for _, dir := range []string{"relative/cache", regular, regular + "/below", "/proc/nothing", "~/cache"} {
+	for _, dir := range []string{"relative/cache", regular, regular + "/below", "/proc/nothing", "~/cache", p.home + "/\xff"} {
 		_, _, err := OpenCache(dir)
 		if err == nil {
 			t.Errorf("%q was taken", dir)
