@@ -86,7 +86,7 @@ func (r Request) lock(ctx context.Context) (func(), *Failure) {
 		return unlock, nil
 	}
 	r.Report(Progress{PhaseProvisioning, "waiting for another start that makes the same environment"})
-	limit := 2*min(r.Settings.SetupTimeout, time.Hour*24*365) + 10*time.Second
+	limit := 3*min(r.Settings.SetupTimeout, time.Hour*24*365) + 10*time.Second
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	unlock, err := filelock.Lock(limited, path)
