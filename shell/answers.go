@@ -133,6 +133,19 @@ type ReloadResult struct {
 	Binding   *string `json:"binding"`
 	Error     *Error  `json:"error"`
 	Truncated bool    `json:"truncated"`
+	// Stale are names that still belong to the version before the reload, Refreshed those that were bound anew on request.
+	// They are absent where there are none.
+	Stale          []StaleName `json:"stale,omitempty"`
+	Refreshed      []string    `json:"refreshed,omitempty"`
+	NamesTruncated bool        `json:"names_truncated,omitempty"` // either list was cut
+}
+
+// StaleName is a top-level name that still belongs to an old version of a module.
+type StaleName struct {
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
+	// Tool is the registered tool that calls it; package server fills it in.
+	Tool *string `json:"tool"`
 }
 
 // InspectAnswer is the answer of inspect.

@@ -49,9 +49,9 @@ func (s *Shell) Search(ctx context.Context, t *Ticket, query string, exact bool,
 	return ask[SearchAnswer](ctx, s, t, "search", args, func(a *SearchAnswer) *Printed { return &a.Printed })
 }
 
-// Reload imports or reloads modules, one result each.
-func (s *Shell) Reload(ctx context.Context, t *Ticket, modules []string) (ReloadAnswer, error) {
-	args := map[string]any{"modules": modules}
+// Reload imports or reloads modules, one result each. With refresh, names that were imported from them are bound anew.
+func (s *Shell) Reload(ctx context.Context, t *Ticket, modules []string, refresh bool) (ReloadAnswer, error) {
+	args := map[string]any{"modules": modules, "refresh": refresh}
 	return ask[ReloadAnswer](ctx, s, t, "reload", args, func(a *ReloadAnswer) *Printed { return &a.Printed })
 }
 

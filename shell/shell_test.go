@@ -162,7 +162,7 @@ func TestShell_OtherOperationsCarryWhatTheyPrint(t *testing.T) {
 		output.print("imported\n", "warned\n")
 		return `"value": {"results": [{"module": "m", "ok": true}]}`
 	})
-	answer, err := s.Reload(t.Context(), s.Reserve(), []string{"m"})
+	answer, err := s.Reload(t.Context(), s.Reserve(), []string{"m"}, false)
 	if err != nil || answer.Stdout != "imported\n" || answer.Stderr != "warned\n" || len(answer.Results) != 1 {
 		t.Errorf("answer is %+v, %v", answer, err)
 	}

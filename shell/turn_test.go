@@ -100,7 +100,7 @@ func TestShell_ReconcilesEveryOperation(t *testing.T) {
 		"execute": func() error { _, err := s.Execute(t.Context(), s.Reserve(), "1"); return err },
 		"list":    func() error { _, err := s.List(t.Context(), s.Reserve()); return err },
 		"search":  func() error { _, err := s.Search(t.Context(), s.Reserve(), "q", false, 1); return err },
-		"reload":  func() error { _, err := s.Reload(t.Context(), s.Reserve(), nil); return err },
+		"reload":  func() error { _, err := s.Reload(t.Context(), s.Reserve(), nil, false); return err },
 		"inspect": func() error { _, err := s.Inspect(t.Context(), s.Reserve(), "n"); return err },
 		"remove":  func() error { _, err := s.Remove(t.Context(), s.Reserve(), nil); return err },
 		"reset":   func() error { _, err := s.Reset(t.Context(), s.Reserve()); return err },

@@ -85,8 +85,10 @@ func (f *fakeNamespace) Search(
 	}}, f.fail
 }
 
-func (f *fakeNamespace) Reload(_ context.Context, _ *shell.Ticket, modules []string) (shell.ReloadAnswer, error) {
-	f.record("reload", modules)
+func (f *fakeNamespace) Reload(
+	_ context.Context, _ *shell.Ticket, modules []string, refresh bool,
+) (shell.ReloadAnswer, error) {
+	f.record("reload", modules, refresh)
 	binding := "np"
 	return shell.ReloadAnswer{Results: []shell.ReloadResult{
 		{Module: "numpy", OK: true, Binding: &binding},

@@ -19,7 +19,7 @@ type Namespace interface {
 	Execute(ctx context.Context, t *shell.Ticket, code string) (shell.ExecuteAnswer, error)
 	List(ctx context.Context, t *shell.Ticket) (shell.ListAnswer, error)
 	Search(ctx context.Context, t *shell.Ticket, query string, exact bool, limit int) (shell.SearchAnswer, error)
-	Reload(ctx context.Context, t *shell.Ticket, modules []string) (shell.ReloadAnswer, error)
+	Reload(ctx context.Context, t *shell.Ticket, modules []string, refresh bool) (shell.ReloadAnswer, error)
 	Inspect(ctx context.Context, t *shell.Ticket, name string) (shell.InspectAnswer, error)
 	Remove(ctx context.Context, t *shell.Ticket, names []string) (shell.RemoveAnswer, error)
 	Reset(ctx context.Context, t *shell.Ticket) (shell.ResetAnswer, error)

@@ -81,7 +81,15 @@ func TestRenderLists(t *testing.T) {
 		"call, printed": {
 			renderCall(shell.CallAnswer{Result: json.RawMessage("1"), Printed: printed}), "x\n[stderr]\ny\n1",
 		},
-		"reload, none":   {renderReload(shell.ReloadAnswer{}), "no modules were named"},
+		"reload, none": {renderReload(shell.ReloadAnswer{}), "no modules were named"},
+		"reload, stale": {
+			renderReload(shell.ReloadAnswer{Results: []shell.ReloadResult{{
+				Module: "m", OK: true, Binding: &kind, Refreshed: []string{"a", "b"}, NamesTruncated: true,
+				Stale: []shell.StaleName{{Name: "c", Reason: "old"}, {Name: "d", Reason: "old", Tool: &signature}},
+			}}}),
+			"m: loaded, bound to function\n  stale c: old\n  stale d (called by the tool (a, b=1)): old\n" +
+				"  refreshed: a, b\n" + moreNote,
+		},
 		"inspect":        {renderInspect(function), "f(a, b=1)\nkind: function"},
 		"inspect, error": {renderInspect(shell.InspectAnswer{Name: "f", Error: failure}), failed},
 		"remove, none":   {renderRemove(shell.RemoveAnswer{OK: true}), "no names were given"},

@@ -44,9 +44,22 @@ func renderReload(a shell.ReloadAnswer) string {
 		default:
 			p.addf("%s: loaded", r.Module)
 		}
+		for _, stale := range r.Stale {
+			p.addf("  stale %s%s: %s", stale.Name, calledBy(stale.Tool), stale.Reason)
+		}
+		p.names("  refreshed", r.Refreshed)
+		p.more(r.NamesTruncated)
 	}
 	p.failed(a.Error)
 	return p.or("no modules were named")
+}
+
+// calledBy names the tool that calls a function, if there is one.
+func calledBy(tool *string) string {
+	if tool == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (called by the tool %s)", *tool)
 }
 
 func renderInspect(a shell.InspectAnswer) string {

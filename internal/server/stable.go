@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"ipython-mcp/dyntools"
 	"ipython-mcp/internal/bounds"
 	"ipython-mcp/shell"
 )
@@ -73,10 +74,10 @@ func (s *Server) stableTools() ([]*tool, error) {
 func (s *Server) addModuleAndNameTools(add func(*tool, error), ns Namespace) {
 	add(define(s, reloadText, operation[shell.ReloadAnswer]{
 		run: func(ctx context.Context, t *shell.Ticket, args arguments) (shell.ReloadAnswer, error) {
-			return ns.Reload(ctx, t, args.texts("modules"))
+			return ns.Reload(ctx, t, args.texts("modules"), args.flag("refresh"))
 		},
 		failure:    func(a *shell.ReloadAnswer) **shell.Error { return &a.Error },
-		complete:   func(a *shell.ReloadAnswer, _ arguments) { orEmpty(&a.Results) },
+		complete:   s.completeReload,
 		render:     renderReload,
 		structured: true,
 	}))
@@ -122,6 +123,20 @@ func completeExecute(a *shell.ExecuteAnswer, _ arguments) {
 	orEmpty(&a.DisplayData)
 	if a.Status == "" {
 		a.Status = shell.StatusError
+	}
+}
+
+// completeReload names the registered tools that still call what a reload has replaced.
+func (s *Server) completeReload(a *shell.ReloadAnswer, _ arguments) {
+	orEmpty(&a.Results)
+	view := s.registry.View()
+	for i := range a.Results {
+		stale := a.Results[i].Stale
+		for j := range stale {
+			if r, found := view.LookupSymbol(stale[j].Name); found && r.State == dyntools.Live {
+				stale[j].Tool = &r.ToolName
+			}
+		}
 	}
 }
 

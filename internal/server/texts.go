@@ -65,6 +65,7 @@ type searchInput struct {
 
 type reloadInput struct {
 	Modules []string `json:"modules" jsonschema_description:"Dotted module names, as in an import statement."`
+	Refresh bool     `json:"refresh,omitempty" jsonschema:"default=false,description=Bind names that were imported from the modules anew."`
 }
 
 type inspectInput struct {
@@ -139,8 +140,12 @@ var reloadText = toolText{
 	input: reloadInput{},
 	description: `
 Import modules, or reload them after their files have changed, and bind them in the session. Use this after editing a
-.py file that was already imported. One result per module: a module that fails does not stop the others. Names that were
-imported with "from module import name" keep the old object until they are imported again.`,
+.py file that was already imported. One result per module, whichever fails; given several, a module is reloaded after
+those that it imports.
+
+Each result's "stale" lists the session's names that still belong to the old version, and why: names imported with "from
+module import name", instances of old classes, bound methods, registered tools. With refresh, imported names are bound to
+the new version and listed in "refreshed"; instances have to be made anew.`,
 }
 
 var inspectText = toolText{

@@ -65,7 +65,14 @@ def reload(talk: Conversation, *modules: str) -> list[dict[str, Any]]:
 
 def test_an_edit_in_the_same_second_and_of_the_same_size_is_seen(talk: Conversation, library: Write) -> None:
     library("lib.py", "value = 1\n")
-    assert reload(talk, "lib") == [{"module": "lib", "ok": True, "binding": "lib", "error": None, "truncated": False}]
+    nothing: dict[str, Any] = {
+        "error": None,
+        "truncated": False,
+        "stale": [],
+        "refreshed": [],
+        "names_truncated": False,
+    }
+    assert reload(talk, "lib") == [{"module": "lib", "ok": True, "binding": "lib", **nothing}]
     for value in (2, 3, 4):
         library("lib.py", f"value = {value}\n")
         assert reload(talk, "lib")[0]["ok"]

@@ -85,12 +85,13 @@ def needs_loop(source: str) -> bool:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return False
-    called = {_called(node) for statement in tree.body for node in _outside_functions(statement)}
+    called = {_called(node) for statement in tree.body for node in outside_functions(statement)}
     started = {_called(node) for node in ast.walk(tree) if _called(node)}
     return bool(called & _NEED_LOOP) and not started & _REFUSE_LOOP
 
 
-def _outside_functions(node: ast.AST) -> list[ast.AST]:
+def outside_functions(node: ast.AST) -> list[ast.AST]:
+    """The nodes of a statement that run when it does."""
     found: list[ast.AST] = []
     waiting = [node]
     while waiting:

@@ -17,9 +17,11 @@ from types import ModuleType
 from typing import Any
 
 from ipymcp.errors import Fields, failure, refusal
+from ipymcp.imports import dependency_order
 from ipymcp.kernel import Answer, Kernel
 from ipymcp.names import SIX, visible
 from ipymcp.removing import names_problem
+from ipymcp.staleness import Replaced, attributes_of, is_module_named
 from ipymcp.text import cut
 from ipymcp.tracebacks import message_of
 
@@ -49,36 +51,71 @@ def blank(_kernel: Kernel, _args: dict[str, Any]) -> Answer:
 
 
 def reload(kernel: Kernel, args: dict[str, Any]) -> Answer:
-    """Imports or reloads modules, one result for each requested name."""
+    """Imports or reloads modules, one result for each requested name; what a module imports goes before it."""
     answer = blank(kernel, args)
     problem = names_problem(args.get("modules"), kernel)
     if problem is not None:
         return answer | {"error": refusal("invalid_modules", problem, kernel.limits)}
-    answer["results"] = [_one(kernel, name) for name in args["modules"]]
+    order = dependency_order(args["modules"])
+    # What one of them imports now, for the first time, is new enough.
+    loaded = {name for name in order if name in sys.modules}
+    done = {name: _one(kernel, name, name in loaded) for name in order}
+    for result, replaced in done.values():
+        if replaced is not None:
+            _report(kernel, result, replaced, bool(args.get("refresh")))
+    answer["results"] = [done[name][0] for name in args["modules"]]
     return answer
 
 
-def _one(kernel: Kernel, name: str) -> Fields:
+def _one(kernel: Kernel, name: str, is_loaded: bool) -> tuple[Fields, Replaced | None]:
     shown, was_cut = cut(name, kernel.limits.text_chars)
     result: Fields = {"module": shown, "ok": False, "binding": None, "error": None, "truncated": was_cut}
+    result |= {"stale": [], "refreshed": [], "names_truncated": False}
     if not all(part.isidentifier() for part in name.split(".")):
         said = f"{shown!r} is no module name: identifiers with dots between"
-        return result | {"error": refusal("invalid_module", said, kernel.limits)}
+        return result | {"error": refusal("invalid_module", said, kernel.limits)}, None
     if name.partition(".")[0] in _UNTOUCHABLE:
         said = f"{name} serves this namespace and cannot be reloaded; start a new process instead"
-        return result | {"error": refusal("reload_error", said, kernel.limits)}
+        return result | {"error": refusal("reload_error", said, kernel.limits)}, None
+    before = _held_before(kernel, name)
     try:
-        module = _fresh(name)
+        module = _fresh(name, is_loaded)
         binding = _bind(kernel, name, module)
     except BaseException as error:  # a module may raise anything when it runs
-        return result | {"error": failure("reload_error", error, kernel.limits)}
-    return result | {"ok": True, "binding": binding}
+        return result | {"error": failure("reload_error", error, kernel.limits)}, None
+    cells = kernel.shell.own_history.input_hist_parsed
+    return result | {"ok": True, "binding": binding}, Replaced(name, module, before, cells)
 
 
-def _fresh(name: str) -> ModuleType:
+def _held_before(kernel: Kernel, name: str) -> dict[Any, Any]:
+    """What the module holds before its reload; that of one that was taken out of `sys.modules` and is still bound."""
+    known = [sys.modules.get(name), *(value for _, value in visible(kernel.namespace))]
+    module = next((value for value in known if is_module_named(value, name)), None)
+    return dict(attributes_of(module)) if module is not None else {}
+
+
+def _report(kernel: Kernel, result: Fields, replaced: Replaced, refresh: bool) -> None:
+    """Says which names are out of date, and binds those anew that can be where that is wanted."""
+    limits = kernel.limits
+    for bound, value in visible(kernel.namespace):
+        found = None if kernel.is_protected(bound) else replaced.stale(bound, value)
+        if found is None:
+            continue
+        renew = refresh and found.renewable
+        if renew:
+            kernel.namespace[bound] = found.renewed
+        said: list[Any] = result["refreshed" if renew else "stale"]
+        if len(said) >= limits.results:
+            result["names_truncated"] = True
+            continue
+        shown = cut(bound, limits.text_chars)[0]
+        said.append(shown if renew else {"name": shown, "reason": cut(found.reason, limits.text_chars)[0]})
+
+
+def _fresh(name: str, is_loaded: bool) -> ModuleType:
     """The module, imported or reloaded from its source."""
     importlib.invalidate_caches()
-    module = sys.modules.get(name)
+    module = sys.modules.get(name) if is_loaded else None
     if module is None:
         return importlib.import_module(name)
     before = dict(module.__dict__)
