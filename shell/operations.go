@@ -12,12 +12,19 @@ const (
 	StatusError = "error"
 )
 
+// Cell is what Execute runs.
+type Cell struct {
+	Code    string
+	Scratch bool // leaves no name behind
+}
+
 // Execute runs one cell.
-func (s *Shell) Execute(ctx context.Context, t *Ticket, code string) (ExecuteAnswer, error) {
+func (s *Shell) Execute(ctx context.Context, t *Ticket, cell Cell) (ExecuteAnswer, error) {
 	r := s.record(s.executions.nextID())
 	r.takesBackground = true
 	var answer ExecuteAnswer
-	if err := s.perform(ctx, t, "execute", map[string]string{"code": code}, &answer, r); err != nil {
+	args := map[string]any{"code": cell.Code, "persist": !cell.Scratch}
+	if err := s.perform(ctx, t, "execute", args, &answer, r); err != nil {
 		r.free()
 		return ExecuteAnswer{}, err
 	}

@@ -109,7 +109,7 @@ func TestShell_ExecuteTakesItsOutputAndWhatCameBefore(t *testing.T) {
 		return executed
 	})
 	output.print("from a thread, ", "and its stderr")
-	answer, err := s.Execute(t.Context(), s.Reserve(), "code")
+	answer, err := s.Execute(t.Context(), s.Reserve(), Cell{Code: "code"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func TestShell_ReadOutputOfAnUnknownExecution(t *testing.T) {
 func TestShell_KeepsTheLastExecutions(t *testing.T) {
 	s, _, _ := started(t, func(string, map[string]any) string { return executed })
 	for range keptExecutions + 1 {
-		if _, err := s.Execute(t.Context(), s.Reserve(), "code"); err != nil {
+		if _, err := s.Execute(t.Context(), s.Reserve(), Cell{Code: "code"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -196,7 +196,7 @@ func TestShell_FailuresOfTheEngine(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s, _, _ := started(t, func(string, map[string]any) string { return test.reply })
-			_, err := s.Execute(t.Context(), s.Reserve(), "code")
+			_, err := s.Execute(t.Context(), s.Reserve(), Cell{Code: "code"})
 			if err == nil || !strings.Contains(err.Error(), test.want) || errors.Is(err, ErrEnded) != test.ended {
 				t.Errorf("error is %v", err)
 			}
@@ -212,7 +212,7 @@ func TestShell_AFailedStartIsEveryAnswer(t *testing.T) {
 	early := s.Reserve()
 	s.Fail(&StartupError{Phase: "preload", Message: "no module"})
 	for _, ticket := range []*Ticket{early, s.Reserve()} {
-		_, err := s.Execute(t.Context(), ticket, "code")
+		_, err := s.Execute(t.Context(), ticket, Cell{Code: "code"})
 		var failed *StartupError
 		if !errors.As(err, &failed) || failed.Phase != "preload" {
 			t.Errorf("error is %v", err)
@@ -234,7 +234,7 @@ func TestShell_Cancel(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		running, waiting, next := s.Reserve(), s.Reserve(), s.Reserve()
 		outcomes := make(chan error, 2)
-		go func() { _, err := s.Execute(ctx, running, "forever"); outcomes <- err }()
+		go func() { _, err := s.Execute(ctx, running, Cell{Code: "forever"}); outcomes <- err }()
 		go func() { _, err := s.Reset(ctx, waiting); outcomes <- err }()
 		synctest.Wait()
 		cancel(cause)
@@ -262,7 +262,7 @@ func TestShell_StopInterruptsUntilIdle(t *testing.T) {
 			return executed
 		})
 		running, waiting := s.Reserve(), s.Reserve()
-		go func() { _, _ = s.Execute(t.Context(), running, "forever") }()
+		go func() { _, _ = s.Execute(t.Context(), running, Cell{Code: "forever"}) }()
 		late := make(chan error, 1)
 		go func() { _, err := s.List(t.Context(), waiting); late <- err }()
 		synctest.Wait()
@@ -283,7 +283,7 @@ func TestShell_StopGivesUpWithItsContext(t *testing.T) {
 		release := make(chan struct{})
 		s, _, _ := started(t, func(string, map[string]any) string { <-release; return executed })
 		running := s.Reserve()
-		go func() { _, _ = s.Execute(t.Context(), running, "sum(range(10**12))") }()
+		go func() { _, _ = s.Execute(t.Context(), running, Cell{Code: "sum(range(10**12))"}) }()
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), stopInterruptInterval*5)
 		defer cancel()

@@ -97,7 +97,7 @@ func TestShell_TellsTokensOnce(t *testing.T) {
 func TestShell_ReconcilesEveryOperation(t *testing.T) {
 	s, w, _ := watched(t, `"value": {"ok": true}, "bindings": [{"symbol": "f"}]`)
 	for name, operation := range map[string]func() error{
-		"execute": func() error { _, err := s.Execute(t.Context(), s.Reserve(), "1"); return err },
+		"execute": func() error { _, err := s.Execute(t.Context(), s.Reserve(), Cell{Code: "1"}); return err },
 		"list":    func() error { _, err := s.List(t.Context(), s.Reserve()); return err },
 		"search":  func() error { _, err := s.Search(t.Context(), s.Reserve(), "q", false, 1); return err },
 		"reload":  func() error { _, err := s.Reload(t.Context(), s.Reserve(), nil, false); return err },

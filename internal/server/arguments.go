@@ -30,6 +30,9 @@ type arguments struct {
 func (a arguments) text(name string) string { s, _ := a.values[name].(string); return s }
 func (a arguments) flag(name string) bool   { b, _ := a.values[name].(bool); return b }
 
+// refused says whether a flag that is set by default is given as false.
+func (a arguments) refused(name string) bool { b, given := a.values[name].(bool); return given && !b }
+
 func (a arguments) texts(name string) []string {
 	items, _ := a.values[name].([]any)
 	texts := make([]string, len(items))

@@ -13,6 +13,8 @@ func TestCalls_reachTheNamespace(t *testing.T) {
 		{"execute", `{"code":"\ud83d"}`, `["execute","\\ud83d"]`},
 		{"execute", `{"code":"\uDE00\ud83d\ude00 \\ud83d"}`, `["execute","\\ude00😀 \\ud83d"]`},
 		{"execute", `{"code":""}`, `["execute",""]`},
+		{"execute", `{"code":"1","persist":true}`, `["execute","1"]`},
+		{"execute", `{"code":"1","persist":false}`, `["execute","1","scratch"]`},
 		{"list", `{}`, `["list"]`},
 		{
 			"call_function", `{"name":"a.b","arguments":{"n":9007199254740993,"f":1.10,"s":"\udcaf"}}`,

@@ -44,8 +44,11 @@ func (f *fakeNamespace) record(op string, args ...any) {
 	f.calls = append(f.calls, string(line))
 }
 
-func (f *fakeNamespace) Execute(ctx context.Context, _ *shell.Ticket, code string) (shell.ExecuteAnswer, error) {
-	if len(code) < 1<<16 {
+func (f *fakeNamespace) Execute(ctx context.Context, _ *shell.Ticket, cell shell.Cell) (shell.ExecuteAnswer, error) {
+	code := cell.Code
+	if cell.Scratch {
+		f.record("execute", code, "scratch")
+	} else if len(code) < 1<<16 {
 		f.record("execute", code)
 	}
 	if f.execute != nil {

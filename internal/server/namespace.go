@@ -16,7 +16,7 @@ import (
 // shell.ErrEnded) or that ctx ended. All methods may be called from any goroutine.
 type Namespace interface {
 	Reserve() *shell.Ticket
-	Execute(ctx context.Context, t *shell.Ticket, code string) (shell.ExecuteAnswer, error)
+	Execute(ctx context.Context, t *shell.Ticket, cell shell.Cell) (shell.ExecuteAnswer, error)
 	List(ctx context.Context, t *shell.Ticket) (shell.ListAnswer, error)
 	Search(ctx context.Context, t *shell.Ticket, query string, exact bool, limit int) (shell.SearchAnswer, error)
 	Reload(ctx context.Context, t *shell.Ticket, modules []string, refresh bool) (shell.ReloadAnswer, error)

@@ -30,7 +30,7 @@ func (s *Server) stableTools() ([]*tool, error) {
 	}
 	add(define(s, executeText, operation[shell.ExecuteAnswer]{
 		run: func(ctx context.Context, t *shell.Ticket, args arguments) (shell.ExecuteAnswer, error) {
-			return ns.Execute(ctx, t, args.text("code"))
+			return ns.Execute(ctx, t, shell.Cell{Code: args.text("code"), Scratch: args.refused("persist")})
 		},
 		failure:  func(a *shell.ExecuteAnswer) **shell.Error { return &a.Error },
 		complete: completeExecute,

@@ -38,7 +38,8 @@ const defaultSearchLimit = 50
 type noArguments struct{}
 
 type executeInput struct {
-	Code string `json:"code" jsonschema_description:"Python code as one would type it into IPython."`
+	Code    string `json:"code" jsonschema_description:"Python code as one would type it into IPython."`
+	Persist bool   `json:"persist,omitempty" jsonschema:"default=true,description=With false\\, names that the code binds\\, rebinds or deletes are as before afterwards."`
 }
 
 type callInput struct {
@@ -91,6 +92,9 @@ printing it. A value that is no JSON comes back as its type and representation.
 On failure "ok" is false and "error" has the code, the exception's class, the message, the location and the traceback;
 what was printed before is there too, and what ran before the failure stays in effect. sys.exit() does not end the
 session.
+
+With persist false the code sees the session as ever, but leaves no name behind: for looking around and trying out.
+Objects that it changes stay changed.
 
 Of long output the beginning and the end are returned with the number of omitted characters: assign large values to
 names and look at parts of them.`,

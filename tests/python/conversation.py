@@ -106,6 +106,10 @@ class Conversation:
         """Runs a cell."""
         return self.ask("execute", code=code)
 
+    def scratch_run(self, code: str) -> dict[str, Any]:
+        """Runs a cell whose names do not stay."""
+        return self.ask("execute", code=code, persist=False)
+
     def result(self, code: str) -> Any:
         """The result of a cell that has to work."""
         answer = self.execute(code)

@@ -1,4 +1,4 @@
-"""The `execute` operation: one cell.
+"""The `execute` operation: one cell, whose names stay, or go again with `persist: false`.
 
 Main thread. SIGINT interrupts the cell, and what translating its value runs.
 """
@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Any
 
 from ipymcp.errors import failure, refusal
 from ipymcp.kernel import Answer, Kernel
 from ipymcp.limits import Limits
+from ipymcp.scratchruns import ScratchRun
 from ipymcp.text import cut
 from ipymcp.translation import NotJsonError, opaque, translate
 from ipymcp.typenames import class_name, qualified_name
@@ -43,6 +44,12 @@ def execute(kernel: Kernel, args: dict[str, Any]) -> Answer:
         return answer
     kernel.count += 1
     answer["execution_count"] = kernel.count
+    with nullcontext() if args.get("persist", True) else ScratchRun(kernel.shell):
+        _run(kernel, code, answer)
+    return answer
+
+
+def _run(kernel: Kernel, code: str, answer: Answer) -> None:
     error, value = run_cell(kernel, code)
     bundles, collected = kernel.shell.display_pub.end()
     truncated = answer["truncated"]
@@ -54,7 +61,6 @@ def execute(kernel: Kernel, args: dict[str, Any]) -> Answer:
     else:
         answer["error"] = error
         truncated["traceback"] = error["traceback_truncated"]
-    return answer
 
 
 def run_cell(kernel: Kernel, code: str) -> tuple[Answer | None, Any]:
