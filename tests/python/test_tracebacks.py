@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from conversation import Conversation
 from ipymcp.errors import failure, refusal
 from ipymcp.limits import Limits
 from ipymcp.tracebacks import format_traceback
@@ -106,13 +107,15 @@ def test_a_million_frames_cost_little(function: Callable[[int], int], limits: Li
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(3_000_000)
     try:
-        error = raised(lambda: function(300_000))
+        error = raised(lambda: function(1_000_000))
     finally:
         sys.setrecursionlimit(before)
     begun = time.process_time()
     fields = failure("execution_error", error, limits)
     assert time.process_time() - begun < 0.5
-    assert "ZeroDivisionError" in fields["traceback"]
+    head, gap, tail = format_traceback(error, 100_000)[0].partition(" frames omitted …\n")
+    assert gap
+    assert all(f"in {function.__name__}" in end for end in (head, tail))
     assert len(fields["traceback"]) < limits.traceback_chars + 100
 
 
@@ -135,6 +138,52 @@ def test_long_chains_and_wide_groups_keep_their_ends() -> None:
     assert "exceptions of the chain omitted" in text
     wide, _ = format_traceback(ExceptionGroup("g", [ValueError(number) for number in range(1000)]), 10_000)
     assert "985 exceptions omitted" in wide
+
+
+def test_groups_of_groups_are_bounded_in_all() -> None:
+    group: Exception = ValueError("leaf")
+    for depth in range(5):
+        group = ExceptionGroup(f"level {depth}", [group] * 15)
+    begun = time.process_time()
+    text, _ = format_traceback(group, 1_000_000)
+    assert time.process_time() - begun < 0.5
+    assert text.count("ValueError: leaf") < 100
+    assert "14 exceptions omitted" in text
+    assert "| ExceptionGroup: level 0" in text
+
+
+def test_notes_are_bounded_and_may_be_anything() -> None:
+    error = ValueError("noted")
+    notes: Any = ["text", 5, MuteError(), "two\nlines"]
+    error.__notes__ = notes
+    said = "ValueError: noted\ntext\n5\n<note str failed: SystemExit>\ntwo\nlines"
+    assert format_traceback(error, 10_000)[0] == said
+    error.__notes__ = [str(number) for number in range(1000)]
+    assert format_traceback(error, 10_000)[0].endswith("14\n… 985 notes omitted …")
+
+
+_FAILING = "property(lambda self: 1 / 0)"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(f"{name} = {_FAILING}" for name in ("__traceback__", "__cause__", "__context__", "__suppress_context__")),
+        *(f"{name} = {_FAILING}" for name in ("__notes__", "__class__", "__dict__", "args", "with_traceback")),
+        "def __getattribute__(self, name): raise SystemExit(name)",
+    ],
+)
+@pytest.mark.parametrize("base", ["Exception", "ExceptionGroup", "SyntaxError", "SystemExit", "KeyboardInterrupt"])
+@pytest.mark.parametrize("before", ["", "import asyncio\nawait asyncio.sleep(0)\n"])
+def test_what_a_class_defines_over_the_attributes_of_exceptions_is_not_asked(
+    shared: Conversation, body: str, base: str, before: str
+) -> None:
+    arguments = "'m', [ValueError('of the group')]" if base == "ExceptionGroup" else "'m'"
+    error = shared.failure(f"{before}class OddError({base}):\n    {body}\nraise OddError({arguments})")
+    assert (error["code"], error["error_type"]) == ("execution_error", "OddError")
+    line = 3 + before.count("\n")
+    assert f"line {line}, in <module>\n    raise OddError({arguments})\nOddError: m" in error["traceback"]
+    assert error["location"]["line"] == line
 
 
 def test_a_chain_that_is_a_cycle_ends() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from ipymcp import frames
 from ipymcp.limits import Limits
+from ipymcp.raised import is_a, slot, traceback_of
 from ipymcp.text import cut
 from ipymcp.tracebacks import format_traceback, message_of
 from ipymcp.typenames import class_name
@@ -47,12 +48,12 @@ def _fields(code: str, message: str, message_truncated: bool) -> Fields:
 
 def _explain(error: BaseException, said: str) -> str:
     """The message in full words where the exception alone does not say what happened."""
-    if isinstance(error, SystemExit):
-        with_status = "" if error.code is None else f" with {said}"
+    if is_a(error, SystemExit):
+        with_status = "" if slot(error, "code", SystemExit) is None else f" with {said}"
         return f"the code asked to exit{with_status}; the server and the namespace live on"
-    if isinstance(error, KeyboardInterrupt):
+    if is_a(error, KeyboardInterrupt):
         return "the code was interrupted; the namespace keeps what it had done" + (
-            "" if not error.args else f": {said}"
+            "" if not slot(error, "args") else f": {said}"
         )
     if class_name(type(error)) == "BdbQuit":
         return "the debugger ended at once: there is no terminal to read its commands from"
@@ -61,7 +62,7 @@ def _explain(error: BaseException, said: str) -> str:
 
 def _location(error: BaseException, limits: Limits) -> tuple[Fields | None, bool]:
     try:
-        found = _syntax_location(error) or frames.location(error.__traceback__)
+        found = _syntax_location(error) or frames.location(traceback_of(error))
     except BaseException:  # attributes of an exception are the user's and may raise anything
         return None, False
     if found is None:
@@ -71,11 +72,16 @@ def _location(error: BaseException, limits: Limits) -> tuple[Fields | None, bool
 
 
 def _syntax_location(error: BaseException) -> Fields | None:
-    if not isinstance(error, SyntaxError) or type(error.filename) is not str:
+    if not is_a(error, SyntaxError):
         return None
-    line = error.lineno if type(error.lineno) is int else None
-    column = error.offset if type(error.offset) is int and error.offset > 0 else None
-    return {"line": line, "column": column, "filename": error.filename}
+    filename, line, column = (slot(error, name, SyntaxError) for name in ("filename", "lineno", "offset"))
+    if type(filename) is not str:
+        return None
+    return {
+        "line": line if type(line) is int else None,
+        "column": column if type(column) is int and column > 0 else None,
+        "filename": filename,
+    }
 
 
 def _traceback(error: BaseException, limits: Limits) -> tuple[str | None, bool]:

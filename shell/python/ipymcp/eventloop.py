@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from ipymcp.interrupts import Interrupts
+from ipymcp.raised import is_a, traceback_of
 
 # Seconds that a cancelled coroutine, and every task at the end, gets to clean up.
 _CLEANUP_SECONDS = 1.0
@@ -87,8 +88,8 @@ class EventLoop:
             return self.interrupts.run_on_loop(partial(loop.run_until_complete, task), cancel)
         except BaseException as error:
             self._abort(task, work)
-            if self.ended_by is not None and isinstance(error, asyncio.CancelledError):
-                raise self.ended_by.with_traceback(error.__traceback__) from None
+            if self.ended_by is not None and is_a(error, asyncio.CancelledError):
+                raise self.ended_by.with_traceback(traceback_of(error)) from None
             raise
 
     def _abort(self, task: asyncio.Task[Any] | None, work: Coroutine[Any, Any, Any]) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from ipymcp.errors import failure, refusal
 from ipymcp.kernel import Answer, Kernel
 from ipymcp.limits import Limits
+from ipymcp.raised import is_a, traceback_of
 from ipymcp.scratchruns import ScratchRun
 from ipymcp.text import cut
 from ipymcp.translation import NotJsonError, opaque, translate
@@ -76,8 +77,7 @@ def run_cell(kernel: Kernel, code: str) -> tuple[Answer | None, Any]:
     kernel.streams.restore_builtins()
     kernel.interrupts.forget()
     early, late = result.error_before_exec, _interruption(kernel, result.error_in_exec)
-    # Not isinstance here and below: it asks the exception, which may be of a class of the user's, for its class.
-    if early is not None and issubclass(type(early), _COMPILE_ERRORS):
+    if early is not None and is_a(early, *_COMPILE_ERRORS):
         return _report(kernel, "syntax_error", _of_the_cell(early, kernel.count)), None
     ended_by = early or late or next((error for error, ends in reversed(shell.shown) if ends), None)
     if ended_by is not None:
@@ -95,8 +95,8 @@ def _of_the_cell(error: BaseException, number: int) -> BaseException:
 
 def _interruption(kernel: Kernel, error: BaseException | None) -> BaseException | None:
     reason = kernel.event_loop.ended_by
-    if error is not None and issubclass(type(error), asyncio.CancelledError) and reason is not None:
-        return reason.with_traceback(error.__traceback__)
+    if error is not None and is_a(error, asyncio.CancelledError) and reason is not None:
+        return reason.with_traceback(traceback_of(error))
     return error
 
 

@@ -53,7 +53,8 @@ def walk(traceback: TracebackType | None) -> Walk:
         _collect(found, traceback, total)
         return found
     _collect(found, traceback, _WINDOW)
-    found.omitted += total - 2 * _WINDOW
+    found.omitted += total - 2 * _WINDOW + sum(place.times for place in found.tail)
+    found.tail.clear()
     _collect(found, _skip(traceback, total - _WINDOW), _WINDOW)
     return found
 
@@ -89,7 +90,7 @@ def _skip(traceback: TracebackType | None, count: int) -> TracebackType | None:
 
 
 def _keep(found: Walk, place: Place) -> None:
-    if len(found.head) < KEPT:
+    if not found.omitted and len(found.head) < KEPT:
         found.head.append(place)
         return
     found.tail.append(place)

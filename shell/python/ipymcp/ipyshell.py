@@ -31,6 +31,7 @@ from ipymcp.installing import Installer
 from ipymcp.limits import Limits
 from ipymcp.names import SIX
 from ipymcp.plaincells import UNUSUAL_LINE_ENDS, PlainCells
+from ipymcp.raised import traceback_of
 from ipymcp.terminal import before_cell_magic, no_editor, print_page, shell_program
 from ipymcp.tracebacks import format_traceback
 
@@ -165,7 +166,7 @@ class NamespaceShell(InteractiveShell):
             last = getattr(sys, "last_value", None)
             print(self.text_of(last) if last else "No traceback available to show.")
             return
-        sys.last_type, sys.last_value, sys.last_traceback = type(current), current, current.__traceback__
+        sys.last_type, sys.last_value, sys.last_traceback = type(current), current, traceback_of(current)
         if sys.version_info >= (3, 12):
             sys.last_exc = current
         # A callback of IPython's events that fails is shown, and the cell runs all the same.
@@ -178,7 +179,7 @@ class NamespaceShell(InteractiveShell):
 
     def show_usage_error(self, exc: BaseException) -> None:
         """The same for a magic that was used wrongly."""
-        self.showtraceback((type(exc), exc, exc.__traceback__))
+        self.showtraceback((type(exc), exc, traceback_of(exc)))
 
     def text_of(self, error: BaseException) -> str:
         """The bounded plain traceback of an exception."""
