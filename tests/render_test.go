@@ -14,6 +14,7 @@ import (
 var (
 	address    = regexp.MustCompile(`\b0x[0-9a-f]+`)
 	taskNumber = regexp.MustCompile(`\bTask-[0-9]+`)
+	clock      = regexp.MustCompile(`\b[0-9]{2}:[0-9]{2}:[0-9]{2}\b`)
 )
 
 // render prints a structured answer one field a line, in the answer's order: nested fields with dots, texts of several

@@ -100,7 +100,7 @@ func (s *session) run(archive *txtar.Archive) {
 	}
 }
 
-// normalized hides what differs from run to run: paths and addresses.
+// normalized hides what differs from run to run: paths, times and addresses.
 func (s *session) normalized(text string) string {
 	replacements := []string{s.library, "$LIBRARY", s.tmp, "$TMPDIR", s.home, "$HOME"}
 	for _, tree := range []string{"cpython", "site", "ipymcp"} {
@@ -110,5 +110,6 @@ func (s *session) normalized(text string) string {
 		}
 	}
 	text = strings.NewReplacer(replacements...).Replace(text)
+	text = clock.ReplaceAllString(text, "HH:MM:SS")
 	return taskNumber.ReplaceAllString(address.ReplaceAllString(text, "0xADDRESS"), "Task-N")
 }

@@ -79,7 +79,8 @@ def _call(kernel: Kernel, function: Any, arguments: dict[str, Any]) -> tuple[Any
     except BaseException as error:  # user code may raise anything, SystemExit and KeyboardInterrupt included
         # Without a signature, a TypeError from no deeper than the call itself is all that tells of a wrong argument.
         refused = signature is None and type(error) is TypeError and _raised_by_call(error)
-        return None, failure("argument_binding_error" if refused else "callable_error", error, kernel.limits)
+        code = "argument_binding_error" if refused else "callable_error"
+        return None, failure(code, error, kernel.limits, hint=kernel.shell.hint(error))
 
 
 def _raised_by_call(error: BaseException) -> bool:

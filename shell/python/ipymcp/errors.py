@@ -20,14 +20,17 @@ def refusal(code: str, message: str, limits: Limits, cause: BaseException | None
     return _fields(code, text, was_cut) | {"error_type": None if cause is None else class_name(type(cause))}
 
 
-def failure(code: str, error: BaseException, limits: Limits, about: str = "") -> Fields:
-    """An error that user code raised, with its traceback; `about` goes before the exception's own words."""
+def failure(code: str, error: BaseException, limits: Limits, about: str = "", hint: str = "") -> Fields:
+    """An error that user code raised, with its traceback.
+
+    `about` goes before the exception's own words, `hint` behind the traceback.
+    """
     said, said_cut = message_of(error, limits.text_chars)
     text, was_cut = cut(about + _explain(error, said), limits.text_chars)
     fields = _fields(code, text, said_cut or was_cut)
     fields["error_type"] = class_name(type(error))
     fields["location"], fields["location_truncated"] = _location(error, limits)
-    fields["traceback"], fields["traceback_truncated"] = _traceback(error, limits)
+    fields["traceback"], fields["traceback_truncated"] = _traceback(error, limits, hint)
     return fields
 
 
@@ -84,8 +87,8 @@ def _syntax_location(error: BaseException) -> Fields | None:
     }
 
 
-def _traceback(error: BaseException, limits: Limits) -> tuple[str | None, bool]:
+def _traceback(error: BaseException, limits: Limits, hint: str) -> tuple[str | None, bool]:
     try:
-        return format_traceback(error, limits.traceback_chars)
+        return format_traceback(error, limits.traceback_chars, hint)
     except BaseException as failed:  # the same: notes, groups and causes are the user's
         return f"<traceback failed: {class_name(type(failed))}>", False

@@ -47,6 +47,7 @@ def execute(kernel: Kernel, args: dict[str, Any]) -> Answer:
     answer["execution_count"] = kernel.count
     with nullcontext() if args.get("persist", True) else ScratchRun(kernel.shell):
         _run(kernel, code, answer)
+    kernel.shell.lifetimes.note_bound(kernel.namespace)
     return answer
 
 
@@ -104,7 +105,7 @@ def _report(kernel: Kernel, code: str, error: BaseException) -> Answer:
     # What an exception says of itself may be code of the user's.
     try:
         _print_others(kernel, error)
-        return kernel.interrupts.run(failure, code, error, kernel.limits)
+        return kernel.interrupts.run(failure, code, error, kernel.limits, "", kernel.shell.hint(error))
     except BaseException as failed:  # interrupted, or out of memory, in the middle of that
         message = f"{class_name(type(error))}, which could not be described: {class_name(type(failed))}"
         return refusal(code, message, kernel.limits, error)

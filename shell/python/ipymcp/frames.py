@@ -98,6 +98,15 @@ def _keep(found: Walk, place: Place) -> None:
         found.omitted += found.tail.popleft().times
 
 
+def innermost_globals(traceback: TracebackType | None) -> dict[str, Any] | None:
+    """The globals of the innermost frame, whoever's it is."""
+    if traceback is None:
+        return None
+    while traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    return traceback.tb_frame.f_globals
+
+
 def location(traceback: TracebackType | None) -> dict[str, Any] | None:
     """Line, column and file of the innermost place in code of the user's own, else of the innermost at all."""
     found = walk(traceback)

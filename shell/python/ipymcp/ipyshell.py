@@ -28,6 +28,7 @@ from ipymcp.display import CollectingPublisher, RecordingHook
 from ipymcp.eventloop import EventLoop
 from ipymcp.history import KEPT_EXECUTIONS, MemoryHistory
 from ipymcp.installing import Installer
+from ipymcp.lifetimes import Lifetimes
 from ipymcp.limits import Limits
 from ipymcp.names import SIX
 from ipymcp.plaincells import UNUSUAL_LINE_ENDS, PlainCells
@@ -53,6 +54,9 @@ class NamespaceShell(InteractiveShell):
     event_loop: EventLoop
     installer: Installer
     plain_cells: PlainCells
+    lifetimes: Lifetimes
+    # That of the execution that runs: IPython counts on before its end.
+    number: int
     # What IPython would have shown since `begin`: the exception, and whether it ended what the cell asked for.
     shown: list[tuple[BaseException, bool]]
     protected_modules: dict[str, ModuleType]
@@ -62,7 +66,7 @@ class NamespaceShell(InteractiveShell):
 
     def begin(self, number: int) -> None:
         """Starts an execution: its number, nothing displayed, and no trap left open by an interruption."""
-        self.execution_count = number
+        self.execution_count = self.number = number
         self.shown = []
         for name in _RUNNERS:
             self.__dict__.pop(name, None)
@@ -108,9 +112,15 @@ class NamespaceShell(InteractiveShell):
 
     def reset(self, new_session: bool = True, aggressive: bool = False) -> None:
         """Empties the namespace; the count goes on."""
+        before = list(self.user_ns)
         super().reset(new_session=False, aggressive=aggressive)
         self.restore_main()
         self.user_ns.update(self.own_bindings | self.protected_modules)
+        self.lifetimes.note_reset([name for name in before if name not in self.user_ns], self.number)
+
+    def hint(self, error: BaseException) -> str:
+        """What to say besides of an error, if it is the want of a name that is gone."""
+        return self.lifetimes.hint(error, self.user_module.__dict__, self.own_history.input_hist_parsed[1:-1])
 
     # -- How a cell runs
 
@@ -234,6 +244,7 @@ def make_shell(limits: Limits, event_loop: EventLoop, modules: dict[str, ModuleT
     NamespaceShell.limits = limits
     NamespaceShell.event_loop = event_loop
     NamespaceShell.installer = Installer()
+    NamespaceShell.lifetimes = Lifetimes()
     NamespaceShell.protected_modules = modules
     NamespaceShell.shown = []
     CollectingPublisher.limits = limits

@@ -28,9 +28,9 @@ _CAUSE = "\nThe above exception was the direct cause of the following exception:
 _CONTEXT = "\nDuring handling of the above exception, another exception occurred:\n\n"
 
 
-def format_traceback(error: BaseException, limit: int) -> tuple[str, bool]:
-    """The traceback in at most `limit` characters around a marker line; and whether something was cut."""
-    return head_and_tail("".join(_Writer(limit).chain(error)).rstrip("\n"), limit)
+def format_traceback(error: BaseException, limit: int, hint: str = "") -> tuple[str, bool]:
+    """The traceback, and a hint, in at most `limit` characters around a marker line; and whether something was cut."""
+    return head_and_tail("".join((*_Writer(limit).chain(error), hint)).rstrip("\n"), limit)
 
 
 def message_of(error: BaseException, limit: int) -> tuple[str, bool]:
