@@ -231,6 +231,21 @@ def test_exactly_the_bound_is_not_cut(limits: Limits) -> None:
         assert translate(value, limits) == (value, False)
 
 
+@pytest.mark.parametrize(
+    ("most", "value"),
+    [
+        (1, [5]),
+        (1, [[[[[[5]]]]]]),
+        (1, {"a": [{"b": [1]}]}),
+        (100, [[0] * 100 for _ in range(100)]),
+        (20, [[[0] * 20 for _ in range(20)] for _ in range(20)]),
+        (3, [[{"a": 1, "b": 2, "c": 3}] * 3] * 3),
+    ],
+)
+def test_full_containers_within_the_bounds_are_whole(limits: Limits, most: int, value: Any) -> None:
+    assert translate(value, dataclasses.replace(limits, results=most)) == (value, False)
+
+
 def test_cycles_end_by_depth_and_do_not_multiply(limits: Limits) -> None:
     cycle: list[Any] = []
     cycle.extend([cycle] * 100)

@@ -2,9 +2,9 @@
 
 Exact rules are those of the client contract, section 2. Built-in containers are read through their built-in methods,
 so that a subclass cannot lie about its contents; types are looked at, never `__class__`. Beside the contract's bounds
-a translation has two of its own, so that shared or cyclic containers do not multiply: `results` squared values, and
-`results` times `text_chars` characters of text; where one is reached, what is left of the containers is cut and the
-value counts as truncated.
+a translation has bounds of its own, so that shared or cyclic containers do not multiply: as many containers as two full
+levels of them in a third, plus one for each level of depth; `results` times `text_chars` characters of text; where one
+is reached, what is left of the containers is cut and the value counts as truncated.
 """
 
 from __future__ import annotations
@@ -55,12 +55,11 @@ class _Translator:
     def __init__(self, limits: Limits) -> None:
         self.truncated = False
         self._limits = limits
-        self._values_left = limits.results * limits.results
+        self._containers_left = limits.results * (limits.results + 1) + limits.json_depth
         self._chars_left = limits.results * limits.text_chars
 
     def value(self, value: Any, depth: int) -> Any:
         cls = type(value)
-        self._values_left -= 1
         if value is None or cls is bool:
             return value
         if issubclass(cls, str):
@@ -112,7 +111,9 @@ class _Translator:
             raise NotJsonError(qualified_name(cls))
         if depth >= self._limits.json_depth:
             self.truncated = True
+            self._chars_left -= len(TOO_DEEP)
             return TOO_DEEP
+        self._containers_left -= 1
         if fields is not None:
             return self._object(fields, depth)
         return [self.value(item, depth + 1) for item in self._bounded(array or ())]
@@ -143,7 +144,7 @@ class _Translator:
         # A copy first: translating an item runs user code, which may change the container.
         chosen = list(islice(items, self._limits.results + 1))
         for index, item in enumerate(chosen):
-            if index == self._limits.results or self._values_left <= 0 or self._chars_left <= 0:
+            if index == self._limits.results or self._containers_left <= 0 or self._chars_left <= 0:
                 self.truncated = True
                 return
             yield item
