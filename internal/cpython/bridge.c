@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "bridge.h"
+#include "combine.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -20,9 +21,15 @@ int bridge_load(const char *path, bridge_library *library, char *error, size_t s
 	/* RTLD_GLOBAL: extension modules resolve CPython's symbols against it. dlerror is per thread, so it is read in this call. */
 	void *handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
 	if (handle != NULL) {
+		library->is_initialized = (int (*)(void))dlsym(handle, "Py_IsInitialized");
+		library->add_pending_call = (int (*)(int (*)(void *), void *))dlsym(handle, "Py_AddPendingCall");
+		library->add_audit_hook =
+			(int (*)(int (*)(const char *, void *, void *), void *))dlsym(handle, "PySys_AddAuditHook");
+		/* Last, because the loader tells of the last failure. */
 		library->get_version = (const char *(*)(void))dlsym(handle, "Py_GetVersion");
 		library->bytes_main = (int (*)(int, char **))dlsym(handle, "Py_BytesMain");
-		if (library->get_version != NULL && library->bytes_main != NULL) {
+		if (library->get_version != NULL && library->bytes_main != NULL && library->is_initialized != NULL &&
+			library->add_pending_call != NULL && library->add_audit_hook != NULL) {
 			return 0;
 		}
 	}
@@ -78,6 +85,7 @@ int bridge_main(const bridge_library *library, int argc, char **argv) {
 	python_thread = pthread_self();
 	atexit(deliver_last_words);
 	release_signals();
+	combine_prepare(library);
 	/* Until Python handles it: its default would end the process. */
 	signal(INTERRUPT, SIG_IGN);
 	atomic_store(&python_runs, 1);

@@ -7,6 +7,9 @@
 typedef struct {
 	const char *(*get_version)(void);
 	int (*bytes_main)(int argc, char **argv);
+	int (*is_initialized)(void);
+	int (*add_pending_call)(int (*call)(void *argument), void *argument);
+	int (*add_audit_hook)(int (*hook)(const char *event, void *arguments, void *data), void *data);
 } bridge_library;
 
 /* Opens the library at path and looks up what bridge_library names. Returns 0, or -1 with the loader's message copied into error

@@ -5,6 +5,7 @@ package cpython
 #cgo LDFLAGS: -rdynamic -ldl -lpthread
 #include <stdlib.h>
 #include "bridge.h"
+#include "combine.h"
 */
 import "C"
 
@@ -88,3 +89,11 @@ func repairGuard() { C.bridge_repair_guard() }
 
 // FlushC flushes the C library's buffer of stdout, into which C extensions may have written.
 func FlushC() { C.bridge_flush() }
+
+// combineWrites collects small writes to descriptor 1 until the returned function is called, or, for a moment, flushCombined.
+func combineWrites() (stop func()) {
+	C.combine_begin()
+	return func() { C.combine_end() }
+}
+
+func flushCombined() { C.combine_flush() }

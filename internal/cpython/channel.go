@@ -69,6 +69,7 @@ func (c *Channel) Call(request []byte) ([]byte, error) {
 	c.setWaiting(true)
 	defer c.setWaiting(false)
 	defer guardWhileRunning()()
+	defer combineWrites()()
 
 	frame := make([]byte, 8, 8+len(request))
 	binary.BigEndian.PutUint64(frame, uint64(len(request)))
@@ -80,7 +81,7 @@ func (c *Channel) Call(request []byte) ([]byte, error) {
 	return reply, err
 }
 
-// guardInterval is how often the signal handlers are put back while user code may be replacing them.
+// guardInterval is how often the signal handlers are put back while user code may be replacing them, and how long output is collected.
 const guardInterval = 20 * time.Millisecond
 
 // guardWhileRunning keeps GuardSignals' handler in place until the returned function is called, and once more then.
@@ -93,6 +94,7 @@ func guardWhileRunning() (stop func()) {
 		defer mu.Unlock()
 		if !stopped {
 			repairGuard()
+			flushCombined()
 			timer.Reset(guardInterval)
 		}
 	}

@@ -1,8 +1,8 @@
 """The standard streams and builtins that user code counts on, repaired before each request. Main thread.
 
-stdout and stderr are line-buffered UTF-8 text over descriptors 1 and 2, whatever the locale is; stdin reads
-descriptor 0, which the embedding process made `/dev/null`. Nothing here can ask a person: `input` and `getpass` say
-so at once.
+stdout and stderr are unbuffered UTF-8 text over descriptors 1 and 2, whatever the locale is: the embedding process sees
+all that is written there, and collects what is small. stdin reads descriptor 0, which is `/dev/null`. Nothing here can
+ask a person: `input` and `getpass` say so at once.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ def _open(descriptor: int) -> Any:
     except OSError:  # closed by user code; the embedding process repairs it before a later request
         raw = io.FileIO(os.devnull, "w" if writable else "r")
     raw.name = name
-    buffer = io.BufferedWriter(raw) if writable else io.BufferedReader(raw)
-    return io.TextIOWrapper(buffer, "utf-8", "backslashreplace", line_buffering=writable)
+    buffer: Any = raw if writable else io.BufferedReader(raw)
+    return io.TextIOWrapper(buffer, "utf-8", "backslashreplace", write_through=writable)
 
 
 def _usable(stream: Any, descriptor: int) -> bool:

@@ -1,0 +1,219 @@
+#define _GNU_SOURCE
+#include "combine.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* What was written must come out in the order in which it was written, whoever wrote it. The program's own `write` goes before the C
+ * library's, and C's stdout is a stream that calls it, so all that this process writes to descriptor 1 comes by, and is collected. What is
+ * collected is written out before anything that could write past it, or make another process write: other output calls, changes of
+ * descriptors, new processes. Where native code gets hold of the C library's own functions (ctypes), nothing is collected any more. */
+
+enum { COLLECTED_BYTES = 64 << 10, LARGE_BYTES = 16 << 10 };
+
+static char collected[COLLECTED_BYTES];
+static atomic_size_t size;      /* changed under the lock only */
+static atomic_int collecting;   /* between combine_begin and combine_end, while descriptor 1 is the capture pipe */
+static atomic_int watched;      /* CPython reports what could write past this file */
+static atomic_int bypassed;     /* native code may do that; for good */
+static atomic_int process;      /* the server's id: a child made by vfork shares this memory */
+static atomic_flag lock = ATOMIC_FLAG_INIT; /* held for the time of a copy, or of a write where the pipe is full */
+static __thread int holding __attribute__((tls_model("initial-exec"))); /* this thread has the lock: a signal handler that writes must not wait for it */
+static FILE *c_stdout;          /* C's stdout while it is ours; NULL before combine_prepare */
+static bridge_library python;   /* valid where c_stdout is not NULL */
+
+static void acquire(void) {
+	while (atomic_flag_test_and_set_explicit(&lock, memory_order_acquire)) {
+		usleep(20);
+	}
+	holding = 1;
+}
+
+static void release(void) {
+	holding = 0;
+	atomic_flag_clear_explicit(&lock, memory_order_release);
+}
+
+/* Writes all of it, also where a signal comes in between or somebody made the pipe non-blocking. Returns 0 or -1 with errno. */
+static int write_all(int fd, const char *data, size_t length) {
+	while (length > 0) {
+		long written = syscall(SYS_write, fd, data, length);
+		if (written >= 0) {
+			data += written;
+			length -= (size_t)written;
+		} else if (errno == EAGAIN) {
+			struct pollfd writable = {.fd = fd, .events = POLLOUT};
+			poll(&writable, 1, -1);
+		} else if (errno != EINTR) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/* Call it with the lock. A failure has nobody to hear of it. */
+static void write_out(void) {
+	int saved = errno;
+	(void)write_all(STDOUT_FILENO, collected, atomic_load(&size));
+	atomic_store(&size, 0);
+	errno = saved;
+}
+
+void combine_flush(void) {
+	if (atomic_load_explicit(&size, memory_order_relaxed) == 0 || holding || (int)syscall(SYS_getpid) != atomic_load(&process)) {
+		return;
+	}
+	acquire();
+	write_out();
+	release();
+}
+
+static void stop(void) {
+	atomic_store(&collecting, 0);
+	combine_flush();
+}
+
+void combine_end(void) { stop(); }
+
+static void bypass(void) {
+	atomic_store(&bypassed, 1);
+	stop();
+}
+
+/* Descriptor 1 is about to become something else. */
+static void leave(int fd) {
+	if (fd == STDOUT_FILENO && (int)syscall(SYS_getpid) == atomic_load(&process)) {
+		stop();
+	}
+}
+
+/* Collects, and reports whether it did. */
+static int collect(const char *data, size_t length) {
+	int taken = 0;
+	acquire();
+	if (atomic_load_explicit(&collecting, memory_order_relaxed)) {
+		size_t before = atomic_load_explicit(&size, memory_order_relaxed);
+		if (before + length > COLLECTED_BYTES) {
+			write_out();
+			before = 0;
+		}
+		memcpy(collected + before, data, length);
+		atomic_store_explicit(&size, before + length, memory_order_relaxed);
+		taken = 1;
+	}
+	release();
+	return taken;
+}
+
+ssize_t write(int fd, const void *data, size_t length) {
+	if (fd == STDOUT_FILENO && length < LARGE_BYTES && atomic_load_explicit(&collecting, memory_order_relaxed) && !holding &&
+		collect(data, length)) {
+		return (ssize_t)length;
+	}
+	combine_flush();
+	if ((fd == STDOUT_FILENO || fd == STDERR_FILENO) && atomic_load_explicit(&process, memory_order_relaxed) != 0 && length > 0) {
+		/* Python's text layer would drop what a single call leaves. */
+		return write_all(fd, data, length) == 0 ? (ssize_t)length : -1;
+	}
+	return syscall(SYS_write, fd, data, length);
+}
+
+/* A function of the C library's with the same parameters, in front of which `before` happens. */
+#define IN_FRONT_OF(result, name, parameters, arguments, before) \
+	static result(*next_##name) parameters; \
+	result name parameters { \
+		if (next_##name == NULL) { \
+			next_##name = (result(*) parameters)dlsym(RTLD_NEXT, #name); \
+		} \
+		before; \
+		return next_##name arguments; \
+	}
+
+IN_FRONT_OF(ssize_t, writev, (int fd, const struct iovec *parts, int count), (fd, parts, count), combine_flush())
+IN_FRONT_OF(ssize_t, send, (int fd, const void *data, size_t length, int flags), (fd, data, length, flags), combine_flush())
+IN_FRONT_OF(ssize_t, sendmsg, (int fd, const struct msghdr *message, int flags), (fd, message, flags), combine_flush())
+IN_FRONT_OF(ssize_t, splice, (int in, off64_t *from, int out, off64_t *to, size_t length, unsigned flags),
+	(in, from, out, to, length, flags), combine_flush())
+IN_FRONT_OF(ssize_t, sendfile, (int out, int in, off_t *offset, size_t count), (out, in, offset, count), combine_flush())
+IN_FRONT_OF(ssize_t, sendfile64, (int out, int in, off64_t *offset, size_t count), (out, in, offset, count), combine_flush())
+IN_FRONT_OF(int, kill, (pid_t pid, int number), (pid, number), combine_flush())
+IN_FRONT_OF(int, system, (const char *command), (command), combine_flush())
+IN_FRONT_OF(FILE *, popen, (const char *command, const char *mode), (command, mode), combine_flush())
+IN_FRONT_OF(int, dup2, (int from, int to), (from, to), leave(to))
+IN_FRONT_OF(int, dup3, (int from, int to, int flags), (from, to, flags), leave(to))
+IN_FRONT_OF(int, close, (int fd), (fd), leave(fd))
+
+/* C's stdout has no descriptor of its own, but programs ask for it. */
+IN_FRONT_OF(int, fileno, (FILE *stream), (stream), if (stream == c_stdout && stream != NULL) return STDOUT_FILENO)
+IN_FRONT_OF(int, fileno_unlocked, (FILE *stream), (stream), if (stream == c_stdout && stream != NULL) return STDOUT_FILENO)
+
+static ssize_t write_c_stdout(void *cookie, const char *data, size_t length) {
+	(void)cookie;
+	return write(STDOUT_FILENO, data, length);
+}
+
+static void before_fork(void) {
+	acquire();
+	write_out();
+}
+
+static void in_parent(void) { release(); }
+
+static void in_child(void) {
+	atomic_store(&collecting, 0);
+	atomic_store(&process, 0);
+	release();
+}
+
+/* CPython's audit events. Returns 0: nothing is forbidden. */
+static int audit(const char *event, void *arguments, void *data) {
+	(void)arguments;
+	(void)data;
+
+	if (strcmp(event, "ctypes.dlsym") == 0 || strcmp(event, "ctypes.dlsym/handle") == 0) {
+		bypass();
+	} else if (strcmp(event, "subprocess.Popen") == 0 || strcmp(event, "os.posix_spawn") == 0) {
+		combine_flush(); /* they may not come by fork */
+	}
+	return 0;
+}
+
+/* Runs with the GIL, on CPython's main thread. */
+static int watch(void *data) {
+	atomic_store(&watched, python.add_audit_hook(audit, data) == 0);
+	return 0;
+}
+
+void combine_begin(void) {
+	static atomic_int asked;
+	if (c_stdout == NULL || !python.is_initialized()) {
+		return;
+	}
+	/* A hook that is added before CPython starts would be freed by another allocator where PYTHONMALLOC asks for one. */
+	if (!atomic_exchange(&asked, 1) && python.add_pending_call(watch, NULL) != 0) {
+		atomic_store(&asked, 0);
+	}
+	atomic_store(&collecting, atomic_load(&watched) && !atomic_load(&bypassed));
+}
+
+void combine_prepare(const bridge_library *library) {
+	python = *library;
+	c_stdout = fopencookie(NULL, "w", (cookie_io_functions_t){.write = write_c_stdout});
+	if (c_stdout != NULL) {
+		stdout = c_stdout;
+	}
+	atomic_store(&process, (int)getpid());
+	pthread_atfork(before_fork, in_parent, in_child);
+}

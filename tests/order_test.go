@@ -1,0 +1,71 @@
+package tests
+
+import (
+	"strings"
+	"testing"
+)
+
+// What a cell, native code and other processes write to descriptor 1 comes out in the order in which it was written,
+// although small writes are collected. Each cell writes a, b, c and so on.
+var orders = map[string]string{
+	"print and os.write":        "for x in 'ac': print(x, end='') or os.write(1, bytes([ord(x) + 1]))",
+	"a text layer of one's own": "print('a', end=''); io.TextIOWrapper(sys.stdout.buffer, write_through=True).write('b')",
+	"a duplicate":               "fd = os.dup(1)\nprint('a', end=''); os.write(fd, b'b'); print('c', end=''); os.write(fd, b'd')",
+	"writev":                    "print('a', end=''); os.writev(1, [b'b', b'c']); print('d', end='')",
+	"sendfile": "open('s.txt', 'w').write('b')\nprint('a', end='')\n" +
+		"os.sendfile(1, os.open('s.txt', os.O_RDONLY), 0, 1)\nprint('c', end='')",
+	"os.system":         "print('a', end=''); os.system('printf b'); print('c', end=''); os.system('printf d')",
+	"subprocess":        "for x in 'ac': print(x, end=''); subprocess.run(['printf', chr(ord(x) + 1)])",
+	"posix_spawn":       "print('a', end=''); os.waitpid(os.posix_spawn('/bin/echo', ['echo', '-n', 'b'], {}), 0); print('c', end='')",
+	"a shell line":      "print('a', end='')\n!printf b\nprint('c', end='')",
+	"fork":              "print('a', end='')\npid = os.fork()\nif not pid: print('b', end='', flush=True); os._exit(0)\nos.waitpid(pid, 0)\nprint('c', end='')",
+	"a pool":            "print('a', end='')\nwith multiprocessing.get_context('fork').Pool(1) as p: p.map(print, 'b')\nprint('c', end='')",
+	"spawn":             "print('a', end='')\np = multiprocessing.get_context('spawn').Process(target=os.write, args=(1, b'b'))\np.start(); p.join()\nprint('c', end='')",
+	"a child on demand": childOnDemand + "print('a', end=''); p.stdin.write(b'x'); p.stdin.flush(); os.read(r, 1); print('c', end='')",
+	"a child by socket": childOnDemand + "print('a', end=''); near.send(b'x'); os.read(r, 1); print('c', end='')",
+	"a child by signal": childOnDemand + "print('a', end=''); os.kill(p.pid, signal.SIGUSR1); os.read(r, 1); print('c', end='')",
+	"C's puts":          "C = ctypes.CDLL(None)\nprint('a', end=''); C.putchar(98); C.fflush(None); print('c', end=''); C.putchar(100)",
+	"the C library's own write": "C = ctypes.CDLL('libc.so.6')\nprint('a', end=''); C.write(1, b'b', 1); print('c', end='')\n" +
+		"C.write(1, b'd', 1)",
+	"descriptor 1 taken away and given back": "saved = os.dup(1)\nprint('a', end=''); os.dup2(os.open('f.txt', os.O_CREAT | os.O_WRONLY), 1)\n" +
+		"print('x', end=''); os.dup2(saved, 1); print('b', end='')\nprint('c' if open('f.txt').read() == 'x' else 'no', end='')",
+	"threads":         "def f(x): print(x, end='')\nfor x in 'abcd': t = threading.Thread(target=f, args=(x,)); t.start(); t.join()",
+	"large and small": "for x in 'abcdefgh': print(x, end='') if ord(x) % 2 else print(x * 20_000, end='')",
+}
+
+// childOnDemand is a child that writes b once it is told to, through its stdin, a socket or a signal, and then says so through a pipe.
+const childOnDemand = "r, w = os.pipe()\nnear, far = socket.socketpair()\n" +
+	"p = subprocess.Popen([sys.executable, '-c', f'''\n" +
+	"import os, select, signal\nsignal.signal(signal.SIGUSR1, lambda *a: None)\nos.write({w}, b'!')\n" +
+	"try: signal.set_wakeup_fd(-1); a, b = os.pipe(); os.set_blocking(b, False); signal.set_wakeup_fd(b)\nexcept ValueError: pass\n" +
+	"os.write({w}, b'!')\nselect.select([0, {far.fileno()}, a], [], [])\nos.write(1, b'b'); os.write({w}, b'!')\n" +
+	"'''], stdin=subprocess.PIPE, pass_fds=[w, far.fileno()])\nos.read(r, 1); os.read(r, 1)\n"
+
+func TestOutput_Order(t *testing.T) {
+	for name, code := range orders {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := connect(t, options{dir: t.TempDir(), env: []string{"IPYTHON_MCP_MAX_TEXT_CHARS=1000000"}})
+			s.succeed("import ctypes, io, multiprocessing, os, signal, socket, subprocess, sys, threading")
+			for range 3 { // again, with what the first time may have changed
+				written := strings.Join(strings.Fields(withoutRuns(s.succeed(code).Stdout)), "")
+				if want := "abcdefgh"[:len(written)]; written != want || len(written) < 2 {
+					t.Fatalf("wrote %q", written)
+				}
+			}
+		})
+	}
+}
+
+// withoutRuns leaves one of equal characters that follow each other.
+func withoutRuns(text string) string {
+	var b strings.Builder
+	var last rune
+	for _, r := range text {
+		if r != last {
+			b.WriteRune(r)
+		}
+		last = r
+	}
+	return b.String()
+}
