@@ -11,7 +11,7 @@
 // at all: it is made in <workspace>/.<name>.tmp-<random>/ and renamed. Whoever makes it holds <workspace>/.<name>.lock,
 // so a temporary directory whose lock is free belongs to a start that was killed; the next start in the workspace
 // removes it. A finished environment is never changed, except that its links to an interpreter that has gone are
-// pointed at the present one.
+// pointed at the present one, and that the time of its description is that of the packages that are known to serve.
 //
 // # Callers
 //
