@@ -146,12 +146,8 @@ func (s *Shell) Stop(ctx context.Context) bool {
 	}
 }
 
-const (
-	// stopInterruptInterval is the time between two interrupts of code that is to end because the server ends.
-	stopInterruptInterval = 100 * time.Millisecond
-	// cancelInterruptInterval is the time between two interrupts of a cancelled call, for code that catches the first.
-	cancelInterruptInterval = 300 * time.Millisecond
-)
+// stopInterruptInterval is the time between two interrupts of code that is to end because the server ends.
+const stopInterruptInterval = 100 * time.Millisecond
 
 // perform waits for the ticket's turn, runs one operation with its output recorded, and gives the ticket back.
 func (s *Shell) perform(ctx context.Context, t *Ticket, op string, args, value any, r *recording) error {
@@ -180,30 +176,10 @@ func (s *Shell) within(ctx context.Context, t *Ticket, r *recording, work func()
 	}
 	defer func() { s.output.Redirect(s.background, s.background) }()
 
-	done := make(chan struct{})
-	defer close(done)
-	began := time.Now()
-	defer context.AfterFunc(ctx, func() { s.interruptUntil(done, began) })()
+	i := s.newInterrupter()
+	defer i.end()
+	defer context.AfterFunc(ctx, i.interruptUntilOver)()
 	return work()
-}
-
-// interruptUntil interrupts a cancelled operation, again and again for code that catches the first KeyboardInterrupt, until it is done.
-// What has not ended by then may be waiting for a child that it has started since the given moment.
-func (s *Shell) interruptUntil(done <-chan struct{}, since time.Time) {
-	s.engine.Interrupt()
-	repeat := time.NewTicker(cancelInterruptInterval)
-	defer repeat.Stop()
-	for {
-		select {
-		case <-done:
-			return
-		case <-repeat.C:
-		}
-		s.engine.Interrupt()
-		if s.children != nil {
-			s.children(since)
-		}
-	}
 }
 
 // exchange sends one request to the interpreter and decodes its value. Only the ticket whose turn it is may call it.
