@@ -33,6 +33,8 @@ type Settings struct {
 	SitePath       string            // directory with the bundled IPython
 	Environment    bool              // the interpreter is an environment's, whose own IPython must do
 	LogFD          int               // where crash reports go
+	StackSignal    int               // makes the interpreter write its main thread's stack
+	StackFD        int               // where to
 
 	Redact func(string) string // takes secrets out of what a failed start says; nil: it has none
 }
@@ -121,6 +123,8 @@ func (s *Shell) startArguments(o Settings) map[string]any {
 		"environment":     o.Environment,
 		"scratch":         s.scratch,
 		"log_fd":          o.LogFD,
+		"stack_signal":    o.StackSignal,
+		"stack_fd":        o.StackFD,
 	}
 }
 

@@ -30,6 +30,7 @@ type process struct {
 	cache   *bundle.Cache
 	scratch string
 	channel *cpython.Channel
+	stacks  *cpython.Stacks
 	kernel  *shell.Shell
 	server  *server.Server
 	startup *startupLog
@@ -85,6 +86,9 @@ func assemble(c config) (p *process, err error) {
 	}
 	p.cleanups = append(p.cleanups, func() error { return os.RemoveAll(p.scratch) })
 	if p.channel, err = cpython.NewChannel(); err != nil {
+		return p, err
+	}
+	if p.stacks, err = cpython.NewStacks(); err != nil {
 		return p, err
 	}
 	if p.terminated, err = terminations(); err != nil {
@@ -200,6 +204,8 @@ func (p *process) startNamespace(python interpreter) {
 		SitePath:       python.site,
 		Environment:    settings.Workspace != "",
 		LogFD:          int(p.stdio.Log.Fd()),
+		StackSignal:    cpython.StackSignal,
+		StackFD:        p.stacks.PythonFD(),
 		Redact:         p.preparer.redactor.Redact,
 	}, p.startup)
 	p.progress.finish()

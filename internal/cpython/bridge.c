@@ -101,6 +101,15 @@ int bridge_interrupt(void) {
 	return pthread_kill(python_thread, INTERRUPT);
 }
 
+int bridge_ask(int number) {
+	struct sigaction now;
+	if (!atomic_load(&python_runs) || __sigaction(number, NULL, &now) != 0 || now.sa_handler == SIG_DFL ||
+		now.sa_handler == SIG_IGN || (uintptr_t)now.sa_sigaction == atomic_load(&go_handler)) {
+		return ESRCH;
+	}
+	return pthread_kill(python_thread, number);
+}
+
 /* A handler that the routing handler stands in front of. Written by sigaction and bridge_repair_guard, read in signal
  * context. */
 typedef struct {

@@ -25,6 +25,10 @@ int bridge_main(const bridge_library *library, int argc, char **argv);
 /* Sends the interrupting signal to the thread inside bridge_main. Returns 0, or an error number (ESRCH when there is none). */
 int bridge_interrupt(void);
 
+/* Sends another signal to that thread, but only where something handles it, so that it cannot end the process. Returns 0, or an error number
+ * (ESRCH when there is no thread, or no handler). */
+int bridge_ask(int number);
+
 /* Puts the routing handler in front of whatever handles SIGINT, SIGTERM and SIGHUP now. Fixes the server's process id, the descriptor that
  * foreign signals are reported to (one byte each), and Go's own handler. Call it once. */
 void bridge_guard_signals(int notify);

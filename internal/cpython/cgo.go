@@ -79,6 +79,9 @@ func (l *Library) Main(args []string) int {
 // interpreter runs. [Channel.Interrupt] is the one that cannot hit a later request.
 func interrupt() { C.bridge_interrupt() }
 
+// ask sends a signal that the interpreter handles to Python's thread, and reports whether it could.
+func ask(number int) bool { return C.bridge_ask(C.int(number)) == 0 }
+
 // GuardSignals puts this package's handler in front of SIGINT, SIGTERM and SIGHUP, and reports those that come from other processes as one
 // byte each on the descriptor notify, which must not block. Call it once, before the interpreter starts; a [Channel] repairs it whenever user code
 // may have replaced a handler. A SIGHUP that is ignored from the start (nohup) stays ignored.

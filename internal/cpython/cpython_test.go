@@ -210,6 +210,50 @@ var scenarios = map[string]func(*session) error{
 		}
 		return s.eval("1 + 1", "2")
 	},
+	"the stack is read while C code keeps the GIL": func(s *session) error {
+		stacks, err := cpython.NewStacks()
+		if err != nil {
+			return err
+		}
+		started := func(code, want string) (text string, err error) {
+			read, write, err := os.Pipe()
+			if err != nil {
+				return "", err
+			}
+			done := make(chan error, 1)
+			go func() { done <- s.eval(fmt.Sprintf("(os.write(%d, b'x'), %s)[1]", write.Fd(), code), want) }()
+			if _, err := read.Read(make([]byte, 1)); err != nil {
+				return "", err
+			}
+			// Again where the call had not begun to sleep.
+			for {
+				text += stacks.Read()
+				select {
+				case err := <-done:
+					return text, errors.Join(err, read.Close(), write.Close())
+				default:
+				}
+			}
+		}
+		register := fmt.Sprintf("faulthandler.register(%d, file=%d, all_threads=False)", cpython.StackSignal, stacks.PythonFD())
+		if text := stacks.Read(); text != "" {
+			return fmt.Errorf("without a handler the stack is %q", text)
+		}
+		if err := s.eval(register, "None"); err != nil {
+			return err
+		}
+		text, err := started("ctypes.PyDLL(None).usleep(600 * 10**6)", "-1")
+		if err != nil || !strings.HasPrefix(text, "Stack (most recent call first):\n  File \"<string>\", line 1 in <module>\n") {
+			return fmt.Errorf("the stack is %q, %v", text, err)
+		}
+		if err := s.eval(fmt.Sprintf("faulthandler.unregister(%d)", cpython.StackSignal), "True"); err != nil {
+			return err
+		}
+		if text := stacks.Read(); text != "" {
+			return fmt.Errorf("without the handler the stack is %q", text)
+		}
+		return s.eval("1 + 1", "2")
+	},
 	"foreign signals are reported whatever user code does": func(s *session) error {
 		for _, set := range []string{"None", "signal.signal(signal.SIGTERM, signal.SIG_IGN)", "signal.signal(signal.SIGTERM, signal.SIG_DFL)"} {
 			if _, err := s.channel.Call([]byte(set)); err != nil {

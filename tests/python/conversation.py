@@ -86,6 +86,8 @@ class Conversation:
             "site": "",
             "scratch": str(self.scratch / "scratch"),
             "log_fd": 2,
+            "stack_signal": signal.SIGRTMAX,
+            "stack_fd": 2,
         }
         (self.scratch / "scratch").mkdir(exist_ok=True)
         return self.ask("start", **args | self.settings.start)

@@ -198,3 +198,9 @@ def test_importing_the_package_changes_nothing() -> None:
         "assert before == (signal.getsignal(2), builtins.input, sys.stdout, [*sys.meta_path])"
     )
     assert subprocess.run([sys.executable, "-P", "-c", code], check=False).returncode == 0
+
+
+def test_the_stack_is_written_at_a_signal(fresh: Conversation) -> None:
+    code = "import signal\ndef inner():\n    signal.raise_signal(signal.SIGRTMAX)\ninner()"
+    assert fresh.result(code) is None
+    assert 'line 3 in inner\n  File "Cell [1]", line 4 in <module>\n' in fresh.stderr()

@@ -1,6 +1,8 @@
 """Answers each request on the descriptor in argv[1] with what it evaluates to, or with the name of the exception."""
 
 import atexit
+import ctypes
+import faulthandler
 import os
 import queue
 import signal

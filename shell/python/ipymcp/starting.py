@@ -39,6 +39,8 @@ def start(args: dict[str, Any], interrupts: Interrupts, event_loop: EventLoop, s
     # The file is a descriptor that the embedding process keeps open.
     with suppress(OSError, ValueError):
         faulthandler.enable(file=args["log_fd"])
+        # The stack of this thread, also while C code keeps the GIL from everybody.
+        faulthandler.register(args["stack_signal"], file=args["stack_fd"], all_threads=False)
     sys.argv = [""]
     if args["site"]:
         sys.path.append(args["site"])
