@@ -43,6 +43,8 @@ type ExecuteAnswer struct {
 	DisplayData    []DisplayData     `json:"display_data"`
 	Error          *Error            `json:"error"`
 	Truncated      ExecuteTruncation `json:"truncated"`
+	// ElapsedSeconds is how long it has run; 0 once it has ended.
+	ElapsedSeconds float64 `json:"elapsed_seconds,omitempty"`
 	// BackgroundOutput is what threads and children wrote between the previous answer and this call.
 	BackgroundOutput string `json:"background_output,omitempty"`
 }
@@ -86,7 +88,7 @@ type ListedFunction struct {
 	} `json:"truncated"`
 }
 
-// CallAnswer is the answer of call_function.
+// CallAnswer is the answer of call_function. Status, ExecutionID and ElapsedSeconds are there where it says more than OK does.
 type CallAnswer struct {
 	OK            bool            `json:"ok"`
 	Name          string          `json:"name"`
@@ -95,6 +97,10 @@ type CallAnswer struct {
 	Truncated     bool            `json:"truncated"`
 	NameTruncated bool            `json:"name_truncated"`
 	Printed
+
+	Status         string  `json:"status,omitempty"`
+	ExecutionID    string  `json:"execution_id,omitempty"`
+	ElapsedSeconds float64 `json:"elapsed_seconds,omitempty"`
 }
 
 // SearchAnswer is the answer of search.

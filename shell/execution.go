@@ -1,89 +1,77 @@
 package shell
 
 import (
-	"fmt"
-	"sync"
-	"unicode/utf8"
+	"context"
+	"sync/atomic"
+	"time"
 
 	"ipython-mcp/internal/bounds"
 )
 
-// keptExecutions is how many finished executions stay readable through ReadOutput.
-const keptExecutions = 50
+// Statuses of an execution.
+const (
+	StatusOK          = "ok"
+	StatusError       = "error"
+	StatusRunning     = "running"
+	StatusInterrupted = "interrupted" // ended by an interrupt, its time limit or the client
+	StatusBusy        = "busy"        // never began: another one ran
+)
 
-// recording collects the two streams of one operation. The spools are nil where nobody can ask for the whole text later.
-type recording struct {
-	id             string
-	stdout, stderr *bounds.Stream
-	spools         [2]*bounds.Spool
-
-	takesBackground bool // the operation answers with what was written before it
-	background      bounds.Snapshot
+// Outcome is what an execution ends with.
+type Outcome interface {
+	Status() string
+	// Bytes is about how much memory it takes.
+	Bytes() int
 }
 
-// render joins what is kept of a stream; where it was cut, the marker tells how to read on.
-func (r *recording) render(stream string, kept bounds.Snapshot) string {
-	return kept.Render(fmt.Sprintf("read_output execution_id=%s stream=%s offset=%d",
-		r.id, stream, utf8.RuneCountInString(kept.Head)))
+// Call is what one request wants done in its turn.
+type Call struct {
+	Tool string // its name
+	// Cell is the cell that runs, nil for other work. Its execution can be asked for at any time, not only once its id has been told,
+	// and another call of the same cell waits for it instead of running.
+	Cell *Cell
+	// Work does it. Its context ends, with an *Interruption, when the work is to be interrupted.
+	Work func(context.Context) Outcome
+	// Early is called when the clock ends while the work goes on, on any goroutine. The call can be answered then.
+	Early func(*Attendance)
+	// Unfinished is what there is to say while it runs.
+	Unfinished func(*Execution) Outcome
+	Timeout    time.Duration // after which it is interrupted; 0: never
+	Clock      Clock
 }
 
-// executions keeps the newest recordings by execution id and frees the spools of older ones.
-type executions struct {
-	mu    sync.Mutex
-	next  int
-	order []*recording // oldest first
+// Execution is a call from the beginning of its turn on. It goes on whether or not somebody waits for it.
+type Execution struct {
+	ID    string
+	call  Call
+	begun time.Time
+	done  chan struct{} // closed at the end
+	// interrupt ends the context of the work.
+	interrupt context.CancelCauseFunc
+	recording atomic.Pointer[recording] // nil until the work has begun to be recorded
+
+	// The rest is guarded by the mutex of executions.
+	waiting  int     // calls that have not been answered yet
+	stopping bool    // it is being interrupted
+	kept     bool    // it is found by its id
+	outcome  Outcome // nil until the end, and where it is not kept any more
+	status   string  // the outcome's
+	bytes    int     // what keeping the outcome counts
 }
 
-func (e *executions) nextID() string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.next++
-	return fmt.Sprintf("e%d", e.next)
-}
+// Tool is the name of the tool that was called.
+func (e *Execution) Tool() string { return e.call.Tool }
 
-func (e *executions) add(r *recording) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.order = append(e.order, r)
-	for len(e.order) > keptExecutions {
-		e.order[0].free()
-		e.order = e.order[1:]
+// Elapsed is the time since it began.
+func (e *Execution) Elapsed() time.Duration { return time.Since(e.begun) }
+
+// Output is what it has printed so far.
+func (e *Execution) Output() (stdout, stderr bounds.Snapshot) {
+	if r := e.recording.Load(); r != nil {
+		return r.stdout.Snapshot(), r.stderr.Snapshot()
 	}
+	return bounds.Snapshot{}, bounds.Snapshot{}
 }
 
-// record opens the recording of one execution, its whole text spooled in the scratch directory.
-func (s *Shell) record(id string) *recording {
-	r := &recording{id: id}
-	for i, stream := range []**bounds.Stream{&r.stdout, &r.stderr} {
-		r.spools[i] = bounds.NewSpool(s.scratch, s.limits.SpoolBytes)
-		*stream = bounds.NewStream(s.limits.TextChars, r.spools[i])
-	}
-	return r
-}
-
-// close ends both streams and returns what they hold. Nothing may be written afterwards.
-func (r *recording) close() (stdout, stderr bounds.Snapshot) {
-	return r.stdout.Close(), r.stderr.Close()
-}
-
-// free deletes the spooled text.
-func (r *recording) free() {
-	for _, spool := range r.spools {
-		if spool != nil {
-			// A temporary file that cannot be removed goes with its directory at the end.
-			_ = spool.Close()
-		}
-	}
-}
-
-// find returns the recording of an execution that is still kept, or nil.
-func (e *executions) find(id string) *recording {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, r := range e.order {
-		if r.id == id {
-			return r
-		}
-	}
-	return nil
-}
+// ended reports whether it is over.
+func (e *Execution) ended() bool { return happened(e.done) }

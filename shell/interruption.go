@@ -1,6 +1,10 @@
 package shell
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -56,4 +60,52 @@ func (i *interrupter) interrupt(children func(since time.Time)) {
 	if children != nil {
 		children(i.since)
 	}
+}
+
+// Interruption is why work was interrupted: the cause with which its context ends.
+type Interruption struct{ Reason string }
+
+func (i *Interruption) Error() string {
+	return fmt.Sprintf("the code was interrupted: %s; the namespace keeps what it had done", i.Reason)
+}
+
+func timedOut(limit time.Duration) *Interruption {
+	seconds := strconv.FormatFloat(limit.Seconds(), 'g', -1, 64)
+	return &Interruption{Reason: fmt.Sprintf("it had run for %s s, its time limit (timeout_seconds)", seconds)}
+}
+
+// keyboardInterrupt is the class of the exception that an interrupt raises.
+const keyboardInterrupt = "KeyboardInterrupt"
+
+// ExplainInterruption reports whether an answer's error, which may be nil, comes from an interruption of the context, and
+// then puts the reason into it.
+func ExplainInterruption(ctx context.Context, e *Error) bool {
+	var cause *Interruption
+	if e == nil || e.ErrorType == nil || *e.ErrorType != keyboardInterrupt || !errors.As(context.Cause(ctx), &cause) {
+		return false
+	}
+	e.Message, e.MessageTruncated = cause.Error(), false
+	return true
+}
+
+// CodeInterrupted is the error code of a call that was interrupted before it ran.
+const CodeInterrupted = "interrupted"
+
+// InterruptedError is the error of a call that was interrupted before it ran, nil where err is something else.
+func InterruptedError(err error) *Error {
+	var cause *Interruption
+	if !errors.As(err, &cause) {
+		return nil
+	}
+	class := keyboardInterrupt
+	return &Error{Code: CodeInterrupted, Message: cause.Error(), ErrorType: &class}
+}
+
+// stop interrupts an execution that has not ended.
+func (s *Shell) stop(e *Execution, why *Interruption) bool {
+	running := s.executions.stop(e)
+	if running {
+		e.interrupt(why)
+	}
+	return running
 }

@@ -6,12 +6,6 @@ import (
 	"ipython-mcp/internal/bounds"
 )
 
-// Statuses of an execution.
-const (
-	StatusOK    = "ok"
-	StatusError = "error"
-)
-
 // Cell is what Execute runs.
 type Cell struct {
 	Code    string
@@ -20,12 +14,14 @@ type Cell struct {
 
 // Execute runs one cell.
 func (s *Shell) Execute(ctx context.Context, t *Ticket, cell Cell) (ExecuteAnswer, error) {
-	r := s.record(s.executions.nextID())
+	if t.execution == nil { // no Call runs it
+		t.execution, _ = s.executions.begin(Call{Tool: "execute", Cell: &cell})
+	}
+	r := s.record(t.execution.ID)
 	r.takesBackground = true
 	var answer ExecuteAnswer
 	args := map[string]any{"code": cell.Code, "persist": !cell.Scratch}
 	if err := s.perform(ctx, t, "execute", args, &answer, r); err != nil {
-		r.free()
 		return ExecuteAnswer{}, err
 	}
 	answer.Status = StatusOK
@@ -36,12 +32,8 @@ func (s *Shell) Execute(ctx context.Context, t *Ticket, cell Cell) (ExecuteAnswe
 		answer.ExecutionID = &r.id
 	}
 	stdout, stderr := r.close()
-	answer.Stdout, answer.Truncated.StdoutOmittedChars = r.render("stdout", stdout), stdout.Omitted
-	answer.Stderr, answer.Truncated.StderrOmittedChars = r.render("stderr", stderr), stderr.Omitted
-	answer.Truncated.Stdout = stdout.Omitted > 0
-	answer.Truncated.Stderr = stderr.Omitted > 0
+	answer.show(r, stdout, stderr)
 	answer.BackgroundOutput = r.background.Render("")
-	s.executions.add(r)
 	return answer, nil
 }
 

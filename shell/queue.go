@@ -18,6 +18,8 @@ type Ticket struct {
 	queue *queue
 	place *list.Element // nil once released; guarded by queue.mu
 	turn  chan struct{} // closed when the ticket reaches the front
+
+	execution *Execution // what it is used for, once its turn has come; nil where nobody can ask for that
 }
 
 func (q *queue) reserve() *Ticket {
@@ -45,8 +47,19 @@ func (t *Ticket) wait(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// Release gives the place up and lets the next ticket have its turn.
+// ExecutionID names the execution that has the ticket's turn; empty where it is none.
+func (t *Ticket) ExecutionID() string {
+	if t == nil || t.execution == nil {
+		return ""
+	}
+	return t.execution.ID
+}
+
+// Release gives the place up and lets the next ticket have its turn. No ticket (nil) has no place.
 func (t *Ticket) Release() {
+	if t == nil {
+		return
+	}
 	t.queue.mu.Lock()
 	defer t.queue.mu.Unlock()
 	if t.place == nil {

@@ -2,7 +2,7 @@ package shell
 
 import "fmt"
 
-// OutputPage is the answer of read_output: a piece of the whole text of one stream of a finished execution. Offsets count code points.
+// OutputPage is the answer of read_output: a piece of the whole text of one stream of a cell, as far as it is final. Offsets count code points.
 type OutputPage struct {
 	OK          bool   `json:"ok"`
 	ExecutionID string `json:"execution_id"`
@@ -23,8 +23,11 @@ func (s *Shell) ReadOutput(executionID, stream string, offset, limit int64) (Out
 		return OutputPage{}, failed
 	}
 	page := OutputPage{ExecutionID: executionID, Stream: stream, Offset: max(offset, 0)}
-	r := s.executions.find(executionID)
-	if r == nil {
+	var r *recording
+	if e, err := s.executions.find(executionID); err == nil {
+		r = e.recording.Load()
+	}
+	if r == nil || r.spools[0] == nil || executionID == "" {
 		page.Error = &Error{
 			Code: "execution_not_found",
 			Message: fmt.Sprintf("no output of execution %.40q is kept; the output of the last %d executions can be read",

@@ -46,7 +46,9 @@ type Options struct {
 	Limits bounds.Limits
 	// InterruptChildren passes an interrupt that has not taken on to the children that were started since a moment; nil: to nobody.
 	InterruptChildren func(since time.Time)
-	Scratch           string // private directory for spools and what IPython writes; the caller removes it at the end
+	// Stack reads the main thread's Python stack, as faulthandler writes it; nil: nobody can.
+	Stack   func() string
+	Scratch string // private directory for spools and what IPython writes; the caller removes it at the end
 }
 
 // Shell is the live namespace.
@@ -57,10 +59,12 @@ type Shell struct {
 	scratch string
 	// children interrupts what was started since a moment; may be nil.
 	children func(since time.Time)
+	stack    func() string // may be nil
 
 	queue   queue
-	starts  *Ticket // the first ticket, until Start ends
-	request int     // number of the last request; used by the ticket whose turn it is
+	starts  *Ticket       // the first ticket, until Start ends
+	up      chan struct{} // closed then
+	request int           // number of the last request; used by the ticket whose turn it is
 	failure atomic.Pointer[StartupError]
 	closing atomic.Bool
 
@@ -73,6 +77,7 @@ type Shell struct {
 // New makes the shell and opens its queue. Operations wait until Start has run.
 func New(o Options) *Shell {
 	s := &Shell{engine: o.Engine, output: o.Output, limits: o.Limits, scratch: o.Scratch, children: o.InterruptChildren}
+	s.stack, s.up = o.Stack, make(chan struct{})
 	s.starts = s.queue.reserve()
 	s.background = bounds.NewStream(s.limits.TextChars, nil)
 	return s
@@ -80,7 +85,7 @@ func New(o Options) *Shell {
 
 // Start prepares the namespace in the interpreter. What is printed meanwhile (by preloads) is written to startOutput. Call it once.
 func (s *Shell) Start(settings Settings, startOutput io.Writer) error {
-	defer s.starts.Release()
+	defer s.started()
 	s.output.Redirect(startOutput, startOutput)
 	var value struct {
 		Failure *struct{ Phase, Message string } `json:"failure"`
@@ -173,6 +178,9 @@ func (s *Shell) within(ctx context.Context, t *Ticket, r *recording, work func()
 	if err := s.output.Restore(); err != nil {
 		return err
 	}
+	if t.execution != nil {
+		t.execution.recording.Store(r)
+	}
 	s.output.Redirect(r.stdout, r.stderr)
 	if r.takesBackground {
 		r.background = s.background.Snapshot()
@@ -232,5 +240,11 @@ func (s *Shell) exchange(op string, args, value any) error {
 // Fail ends a start that never came to Start: every operation answers err. Call it instead of Start.
 func (s *Shell) Fail(err *StartupError) {
 	s.failure.Store(err)
+	s.started()
+}
+
+// started lets the operations begin.
+func (s *Shell) started() {
 	s.starts.Release()
+	close(s.up)
 }

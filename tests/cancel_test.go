@@ -12,7 +12,7 @@ func TestCancel(t *testing.T) {
 	t.Parallel()
 	s := connect(t, options{})
 	s.succeed("ran = []")
-	running := s.running("ran.append('running')\nwhile True: pass")
+	running := s.running("while True: pass")
 	waiting := s.sendCell("ran.append('waiting')")
 	next := s.sendCell("ran.append('next')\nran")
 	s.cancel(waiting)
@@ -26,7 +26,7 @@ func TestCancel(t *testing.T) {
 	}
 	s.cancel(running)
 	s.cancel(running)
-	if e := s.executionOf(next); string(e.Result) != `["running","next"]` {
+	if e := s.executionOf(next); string(e.Result) != `["next"]` {
 		t.Errorf("what ran: %s", e.Result)
 	}
 	s.cancel(next) // has finished

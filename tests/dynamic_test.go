@@ -71,7 +71,7 @@ func (s *server) unregister(names ...string) int64 {
 func (s *server) dynamicTools() string {
 	s.t.Helper()
 	names := s.listedTools()
-	return strings.Join(names[slices.Index(names, "read_output")+1:], " ")
+	return strings.Join(names[slices.Index(names, "interrupt")+1:], " ")
 }
 
 func (s *server) listedTools() []string {

@@ -29,6 +29,7 @@ var retired = []string{
 // config is everything that flags and variables say, validated.
 type config struct {
 	limits   bounds.Limits
+	clocks   clocks
 	settings envprov.Settings
 	cacheDir string
 	compact  bool
@@ -44,6 +45,7 @@ func variables() []envprov.Variable {
 		envprov.Variable{Name: varLogLevel, Default: "info", Doc: "debug, info, warn or error"},
 		envprov.Variable{Name: bundle.CacheDirVariable, Doc: "where the bundled Python is extracted (default: the user's cache directory)"},
 	)
+	all = append(all, clockVariables()...)
 	for _, v := range bounds.Variables() {
 		all = append(all, envprov.Variable{Name: v.Name, Default: v.Default, Doc: v.Doc})
 	}
@@ -83,12 +85,13 @@ func parseConfig(lookup func(string) (string, bool)) (config, []envprov.Problem)
 		return envprov.Problem{Phase: envprov.PhaseConfiguration, Message: fmt.Sprintf(format, args...)}
 	}
 	limits, errs := bounds.Parse(lookup)
+	clocks, wrong := parseClocks(lookup)
 	settings, found := envprov.ParseSettings(lookup)
 	var problems []envprov.Problem
-	for _, err := range errs {
+	for _, err := range append(errs, wrong...) {
 		problems = append(problems, problem("%v", err))
 	}
-	c.limits, c.settings = limits, settings
+	c.limits, c.clocks, c.settings = limits, clocks, settings
 	c.cacheDir, _ = lookup(bundle.CacheDirVariable)
 
 	switch fields, _ := lookup(varResponseFields); fields {

@@ -17,13 +17,19 @@ func TestParseConfig_ReportsEveryProblemAtOnce(t *testing.T) {
 		"IPYTHON_MCP_MAX_RESULTS":     "many",
 		"IPYTHON_MCP_RESPONSE_FIELDS": "some",
 		"IPYTHON_MCP_LOG_LEVEL":       "loud",
-		"IPYTHON_MCP_PRELOAD_MODULES": "1x",
+
+		"IPYTHON_MCP_REPLY_SECONDS":             "-1",
+		"IPYTHON_MCP_EXECUTION_TIMEOUT_SECONDS": "0",
+		"IPYTHON_MCP_PRELOAD_MODULES":           "1x",
 	}))
 	line := failureLine(problems, 10_000)
 	if strings.Contains(line, "\n") || !strings.HasPrefix(line, "task environment startup failed during configuration: ") {
 		t.Errorf("line is %q", line)
 	}
-	for _, name := range []string{"MAX_TEXT_CHARS", "MAX_RESULTS", "RESPONSE_FIELDS", "LOG_LEVEL", "PRELOAD_MODULES"} {
+	for _, name := range []string{
+		"MAX_TEXT_CHARS", "MAX_RESULTS", "RESPONSE_FIELDS", "LOG_LEVEL", "PRELOAD_MODULES", "REPLY_SECONDS",
+		"EXECUTION_TIMEOUT_SECONDS",
+	} {
 		if !strings.Contains(line, "IPYTHON_MCP_"+name) {
 			t.Errorf("%s is not named in %q", name, line)
 		}

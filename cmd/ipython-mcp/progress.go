@@ -14,12 +14,11 @@ type startProgress struct {
 	phase string
 	line  string    // the last one of the phase
 	begun time.Time // the phase
-	news  chan struct{}
 	over  bool
 }
 
 func newStartProgress() *startProgress {
-	return &startProgress{phase: phaseInterpreter, begun: time.Now(), news: make(chan struct{})}
+	return &startProgress{phase: phaseInterpreter, begun: time.Now()}
 }
 
 // report takes news.
@@ -32,7 +31,6 @@ func (s *startProgress) report(p envprov.Progress) {
 	if p.Line != "" {
 		s.line = p.Line
 	}
-	s.tell()
 }
 
 // finish says that nothing is left to wait for.
@@ -40,21 +38,15 @@ func (s *startProgress) finish() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.over = true
-	s.tell()
 }
 
-func (s *startProgress) tell() {
-	close(s.news)
-	s.news = make(chan struct{})
-}
-
-// Now says what is being done, and for how long; news is closed when there is something new to say.
-func (s *startProgress) Now() (text string, news <-chan struct{}, over bool) {
+// Now says what is being done, and for how long.
+func (s *startProgress) Now() (text string, over bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	text = fmt.Sprintf("starting: %s, %d s", s.phase, int(time.Since(s.begun).Seconds()))
 	if s.line != "" {
 		text += ": " + s.line
 	}
-	return text, s.news, s.over
+	return text, s.over
 }

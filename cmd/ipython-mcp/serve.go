@@ -120,10 +120,12 @@ func (p *process) assembleServer() (err error) {
 	p.cleanups = append(p.cleanups, func() error { p.family.End(childrenGrace); return nil })
 	p.kernel = shell.New(shell.Options{
 		Engine: p.channel, Output: p.stdio, Limits: p.config.limits, Scratch: p.scratch, InterruptChildren: p.family.Interrupt,
+		Stack: p.stacks.Read,
 	})
 	p.server, err = server.New(server.Options{
 		Namespace: p.kernel, Limits: p.config.limits, Compact: p.config.compact, Logger: p.log, Version: buildVersion(),
 		Startup: p.progress, ModuleBindings: p.config.settings.ModuleBindings(),
+		Reply: p.config.clocks.reply, Timeout: p.config.clocks.timeout,
 	})
 	return err
 }

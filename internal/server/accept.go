@@ -48,7 +48,7 @@ func (s *session) accept(line []byte) job {
 	case string(mcp.MethodToolsList):
 		s.finishHandshake()
 	}
-	return job{run: func() { r.guard(r.serve) }, parked: r.method == methodListen}
+	return job{run: func() { r.guard(r.serve) }, request: r, parked: r.method == methodListen}
 }
 
 func (s *session) refusal(id json.RawMessage, e *protocolError) job {
@@ -113,7 +113,7 @@ func (r *request) prepareCall() *protocolError {
 	case name == nil || name[0] != '"':
 		return refuse(mcp.INVALID_PARAMS, "tools/call: the name of the tool is missing or no string")
 	}
-	if c.tool = r.session.server.tool(decodeString(name)); c.tool != nil {
+	if c.tool = r.session.server.tool(decodeString(name)); c.tool != nil && !c.tool.unqueued {
 		c.ticket = r.session.server.namespace.Reserve()
 	}
 	r.call = c

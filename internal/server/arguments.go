@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -51,6 +52,24 @@ func (a arguments) integer(name string, missing int) int {
 	// A number beyond float64 becomes an infinity, which clamps as it should; the error says no more.
 	value, _ := strconv.ParseFloat(number.String(), 64)
 	return int(min(max(value, math.MinInt32), math.MaxInt32))
+}
+
+// maxSeconds keeps a duration in range; longer is as good as for ever.
+const maxSeconds = 366 * 24 * 60 * 60
+
+// seconds returns a number of seconds, which the schema has found to be none below zero.
+func (a arguments) seconds(name string, missing time.Duration) time.Duration {
+	number, given := a.values[name].(json.Number)
+	if !given {
+		return missing
+	}
+	// A number beyond float64 becomes an infinity, and one too small for a duration still is more than nothing.
+	value, _ := strconv.ParseFloat(number.String(), 64)
+	duration := time.Duration(min(value, maxSeconds) * float64(time.Second))
+	if duration == 0 && value > 0 {
+		return 1
+	}
+	return duration
 }
 
 // check decodes the arguments of a call and validates them. Each value is decoded once.

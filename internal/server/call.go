@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -20,7 +21,11 @@ type call struct {
 	arguments     json.RawMessage // as sent; nil where there are none
 	progressToken json.RawMessage // a string or a number as sent; nil where none is wanted
 	modern        bool            // the request chooses a revision by itself
-	ticket        *shell.Ticket   // nil for an unknown tool
+	ticket        *shell.Ticket   // nil for an unknown tool, and for one that needs no turn
+
+	attendance atomic.Pointer[shell.Attendance] // nil until the call has an execution
+	logged     atomic.Bool
+	performed  bool // the ticket is given back by who performs it
 }
 
 func (c *call) setMeta(meta json.RawMessage) {
@@ -38,46 +43,66 @@ type reply struct {
 	text    string // the text block
 	failure *shell.Error
 	refused bool // the server could not work; failure says why
+
+	status string         // of an execution, where failure does not say it
+	broken *protocolError // the tool panicked; nothing else is set
 }
 
-// perform runs a call to its reply, and gives its ticket back. A call that is not run because of its arguments is a
-// protocolError.
-func (s *Server) perform(ctx context.Context, c *call) (rep reply, refused *protocolError) {
+// perform runs a call to its end, and gives its ticket back. A call that is not run because of its arguments is a
+// protocolError. Where the work takes longer than the call waits, early gets what there is to say until then, on another
+// goroutine; the reply that perform returns is nobody's then.
+func (s *Server) perform(ctx context.Context, c *call, early func(reply)) (rep reply, refused *protocolError) {
 	begun := time.Now()
-	outcome := "panic"
-	defer func() {
-		c.ticket.Release()
-		if p := recover(); p != nil {
-			refused = s.panicked("tool "+c.tool.definition.Name, p)
-		}
-		s.log.LogAttrs(ctx, slog.LevelInfo, "tool call", slog.String("tool", c.tool.definition.Name),
-			slog.String("outcome", outcome), slog.Duration("duration", time.Since(begun)))
-	}()
+	defer c.ticket.Release()
 	args, refused := c.tool.check(c.arguments)
 	if refused != nil {
-		outcome = "invalid params"
+		s.logCall(ctx, c, "invalid params", begun)
 		return reply{}, refused
 	}
-	defer s.followStartup(ctx, begun)()
-	rep, err := c.tool.run(ctx, c.ticket, args)
+	rep, err := s.answer(ctx, c, args, begun, func(rep reply) {
+		s.logCall(ctx, c, rep.outcome(), begun)
+		early(rep)
+	})
 	switch {
-	case err != nil && ctx.Err() != nil:
-		outcome = "cancelled"
+	case ctx.Err() != nil: // also of a call that was answered early
+		s.logCall(ctx, c, "cancelled", begun)
 		return rep, refuse(mcp.INTERNAL_ERROR, "%s was cancelled", c.tool.definition.Name)
 	case err != nil:
 		rep = c.tool.refuse(refusalOf(err), args)
 	}
-	outcome = "ok"
-	if rep.failure != nil {
-		outcome = rep.failure.Code
+	s.logCall(ctx, c, rep.outcome(), begun)
+	return rep, rep.broken
+}
+
+// logCall tells once of a call what its first answer was.
+func (s *Server) logCall(ctx context.Context, c *call, outcome string, begun time.Time) {
+	if !c.logged.Swap(true) {
+		s.log.LogAttrs(ctx, slog.LevelInfo, "tool call", slog.String("tool", c.tool.definition.Name),
+			slog.String("outcome", outcome), slog.Duration("duration", time.Since(begun)))
 	}
-	return rep, nil
+}
+
+// outcome is one word for the log.
+func (r reply) outcome() string {
+	switch {
+	case r.broken != nil:
+		return "panic"
+	case r.failure != nil:
+		return r.failure.Code
+	}
+	return r.Status()
 }
 
 // refusalOf says why the namespace could not work.
 func refusalOf(err error) *shell.Error {
 	var startup *shell.StartupError
+	var busy *shell.BusyError
+	if interrupted := shell.InterruptedError(err); interrupted != nil {
+		return interrupted
+	}
 	switch {
+	case errors.As(err, &busy):
+		return busyError(busy)
 	case errors.As(err, &startup):
 		return &shell.Error{Code: "startup_failed", Message: err.Error()}
 	case errors.Is(err, shell.ErrEnded):
@@ -95,7 +120,7 @@ func (s *Server) handle(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallTo
 		r.refusal = refuse(mcp.INVALID_PARAMS, "the tool has just appeared; call it again")
 		return nil, errors.New(r.refusal.message)
 	}
-	rep, refused := s.perform(ctx, r.call)
+	rep, refused := s.performEarly(ctx, r.call)
 	if refused != nil {
 		r.refusal = refused
 		return nil, errors.New(refused.message)
@@ -109,6 +134,27 @@ func (s *Server) handle(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallTo
 		RawStructuredContent: structured.Bytes(),
 		IsError:              rep.refused,
 	}, nil
+}
+
+// performEarly performs a call and returns the first reply that there is.
+func (s *Server) performEarly(ctx context.Context, c *call) (reply, *protocolError) {
+	type result struct {
+		reply   reply
+		refused *protocolError
+	}
+	first := make(chan result, 2) // what comes early, and the end
+	c.performed = true
+	go func() {
+		defer func() {
+			if p := recover(); p != nil {
+				first <- result{refused: s.panicked("tool "+c.tool.definition.Name, p)}
+			}
+		}()
+		rep, refused := s.perform(ctx, c, func(early reply) { first <- result{reply: early} })
+		first <- result{rep, refused}
+	}()
+	r := <-first
+	return r.reply, r.refused
 }
 
 var _ mcpserver.ToolHandlerFunc = (*Server)(nil).handle

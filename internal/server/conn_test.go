@@ -38,6 +38,9 @@ func newServer(t testing.TB, o Options) *Server {
 		o.Limits = bounds.Defaults()
 	}
 	o.Limits.TextChars = 100
+	if o.Reply == 0 {
+		o.Reply = patience
+	}
 	s, err := New(o)
 	if err != nil {
 		t.Fatal(err)

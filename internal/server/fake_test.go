@@ -3,19 +3,20 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"sync"
 
 	"ipython-mcp/dyntools"
 	"ipython-mcp/shell"
 )
 
-// fakeNamespace answers without Python. Its tickets are real ones that nobody waits for. A hook that is nil gives a
-// plain answer.
+// fakeNamespace answers without Python. A hook that is nil gives a plain answer.
 type fakeNamespace struct {
-	tickets *shell.Shell
-	execute func(ctx context.Context, code string) (shell.ExecuteAnswer, error)
-	fail    error // what every other operation returns
-	silent  bool  // calls are not recorded, for benchmarks
+	*shell.Shell // its turns and executions are real, its interpreter is never asked
+	execute      func(ctx context.Context, code string) (shell.ExecuteAnswer, error)
+	run          func(ctx context.Context) // what happens while a call waits for its turn
+	fail         error                     // what every other operation returns
+	silent       bool                      // calls are not recorded, for benchmarks
 
 	// callTool answers for the interpreter; nil: the arguments are returned.
 	callTool func(shell.ToolCall) shell.ToolAnswer
@@ -29,10 +30,26 @@ type fakeNamespace struct {
 }
 
 func newFakeNamespace() *fakeNamespace {
-	return &fakeNamespace{tickets: shell.New(shell.Options{}), bindings: make(map[string]dyntools.Binding)}
+	s := shell.New(shell.Options{Engine: newScriptedEngine(), Output: noOutput{}})
+	if err := s.Start(shell.Settings{}, io.Discard); err != nil {
+		panic(err) // the engine answers everything
+	}
+	return &fakeNamespace{Shell: s, bindings: make(map[string]dyntools.Binding)}
 }
 
-func (f *fakeNamespace) Reserve() *shell.Ticket { return f.tickets.Reserve() }
+func (f *fakeNamespace) Run(ctx context.Context, t *shell.Ticket, c shell.Call) (*shell.Attendance, error) {
+	if f.run != nil {
+		f.run(ctx)
+	}
+	return f.Shell.Run(ctx, t, c)
+}
+
+func (f *fakeNamespace) Interrupt(ctx context.Context, id string) (shell.InterruptAnswer, error) {
+	if f.fail != nil {
+		return shell.InterruptAnswer{}, f.fail
+	}
+	return f.Shell.Interrupt(ctx, id)
+}
 
 func (f *fakeNamespace) record(op string, args ...any) {
 	if f.silent {

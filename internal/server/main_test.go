@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	case "server":
 		namespace := newFakeNamespace()
 		namespace.silent = true
-		s, err := New(Options{Namespace: namespace, Version: "test"})
+		s, err := New(Options{Namespace: namespace, Version: "test", Reply: patience})
 		exitOn(err)
 		exitOn(s.Serve(context.Background(), os.Stdin, os.Stdout))
 	default:

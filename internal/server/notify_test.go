@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"ipython-mcp/shell"
 )
 
 func listen(id string) string {
@@ -99,12 +97,11 @@ func TestSession_subscriptions(t *testing.T) {
 func TestProgress(t *testing.T) {
 	late := make(chan context.Context, 1)
 	namespace := newFakeNamespace()
-	namespace.execute = func(ctx context.Context, code string) (shell.ExecuteAnswer, error) {
+	namespace.run = func(ctx context.Context) {
 		for i := range 200 {
 			Progress(ctx, float64(i), "<working>")
 		}
 		late <- ctx
-		return executed(code), nil
 	}
 	c := connect(t, newServer(t, Options{Namespace: namespace}))
 	for _, token := range []string{"9007199254740993", `"t<1>"`} {

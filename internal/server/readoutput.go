@@ -26,8 +26,7 @@ starts, null at the end. The output of the last executions is kept until the ser
 // readOutput pages through the text that an answer of execute cut. It waits for nobody's turn.
 func (s *Server) readOutput() operation[shell.OutputPage] {
 	return operation[shell.OutputPage]{
-		run: func(_ context.Context, t *shell.Ticket, args arguments) (shell.OutputPage, error) {
-			t.Release()
+		run: func(_ context.Context, _ *shell.Ticket, args arguments) (shell.OutputPage, error) {
 			stream := args.text("stream")
 			if stream == "" {
 				stream = "stdout"
@@ -42,6 +41,7 @@ func (s *Server) readOutput() operation[shell.OutputPage] {
 			}
 		},
 		render:     renderOutputPage,
+		unqueued:   true,
 		structured: true,
 	}
 }

@@ -49,6 +49,11 @@ func (p *page) failed(e *shell.Error) {
 	}
 }
 
+// running adds what to do about code that still runs.
+func (p *page) running(id string, seconds float64) {
+	p.addf("[execution %s still runs after %v s: get_execution waits for its end, interrupt stops it]", id, seconds)
+}
+
 // or returns the page, or something to say where there is nothing.
 func (p *page) or(nothing string) string {
 	if p.Len() == 0 {
@@ -72,6 +77,9 @@ func renderExecute(a shell.ExecuteAnswer) string {
 	}
 	p.add(renderResult(a.Result))
 	p.failed(a.Error)
+	if a.Status == shell.StatusRunning {
+		p.running(*a.ExecutionID, a.ElapsedSeconds)
+	}
 	return p.or("(no output)")
 }
 
@@ -83,6 +91,9 @@ func renderCall(a shell.CallAnswer) string {
 	}
 	p.add(renderResult(a.Result))
 	p.failed(a.Error)
+	if a.Status == shell.StatusRunning {
+		p.running(a.ExecutionID, a.ElapsedSeconds)
+	}
 	return p.or("(no output)")
 }
 

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,6 +33,8 @@ type request struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	call    *call // of tools/call
+
+	released bool // its job no longer counts; guarded by session.mu
 
 	// refusal is an answer that replaces mcp-go's; set by the job.
 	refusal *protocolError
@@ -113,10 +116,25 @@ func (r *request) answer(line []byte, err error) {
 	r.sending.Lock()
 	mine := r.session.take(r)
 	r.sending.Unlock()
-	if mine && !r.session.ended() {
+	delivered := mine && !r.session.ended()
+	if delivered {
 		r.session.out.send(line)
 	}
+	if r.call != nil {
+		if a := r.call.attendance.Load(); a != nil {
+			a.Leave(r.withdrawn(delivered))
+		}
+	}
 	r.cancel(nil)
+}
+
+// withdrawn is why a call was cancelled; nil for one whose answer was delivered.
+func (r *request) withdrawn(delivered bool) error {
+	if delivered {
+		return nil
+	}
+	// A request is withdrawn a moment before its context ends.
+	return cmp.Or(context.Cause(r.ctx), errClientCancelled)
 }
 
 func (r *request) refuse(e *protocolError) { r.answer(errorMessage(r.id, e), nil) }

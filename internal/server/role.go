@@ -8,8 +8,9 @@ const takeOverAfter = 500 * time.Microsecond
 
 // job is the part of a request that may take long.
 type job struct {
-	run    func()
-	parked bool // runs until the client ends it, without using the namespace: subscriptions/listen
+	run     func()
+	request *request // that it answers; nil: none
+	parked  bool     // runs until the client ends it, without using the namespace: subscriptions/listen
 }
 
 // read is the loop of the reader. It returns when the input has ended, or when another goroutine has taken the role
@@ -78,10 +79,23 @@ func (s *session) begin(j job) (busy bool) {
 	return busy
 }
 
+// release says that a request has been answered, although its job goes on.
+func (s *session) release(r *request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !r.released {
+		r.released = true
+		s.jobs--
+		s.settleLocked()
+	}
+}
+
 func (s *session) finish(j job) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.jobs--
+	if j.request == nil || !j.request.released {
+		s.jobs--
+	}
 	if !j.parked {
 		s.running--
 	}

@@ -31,7 +31,7 @@ func listTools(t *testing.T, s *Server) []listedTool {
 
 // What clients and models need of every tool, whatever it is.
 func TestTools_form(t *testing.T) {
-	withoutOutput := []string{"execute", "call_function"}
+	withoutOutput := []string{"execute", "call_function", "get_execution"}
 	tools := listTools(t, newServer(t, Options{}))
 	if len(tools) != len(stableNames) {
 		t.Fatalf("%d tools are listed", len(tools))
@@ -94,7 +94,7 @@ func TestTools_answersFitTheirSchemas(t *testing.T) {
 	calls := map[string]string{
 		"list": "{}", "search": `{"query":"x"}`, "reload": `{"modules":["numpy"]}`, "inspect": `{"name":"x"}`,
 		"remove": `{"names":[]}`, "reset": "{}", "register_tool": `{"name":"f"}`, "unregister_tool": `{"names":["f"]}`,
-		"read_output": `{"execution_id":"e1"}`,
+		"read_output": `{"execution_id":"e1"}`, "interrupt": `{"execution_id":"e1"}`,
 	}
 	for name, fail := range map[string]error{
 		"answers":           nil,

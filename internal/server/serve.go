@@ -18,11 +18,15 @@ import (
 func (r *request) serve() {
 	switch {
 	case r.call != nil && r.call.tool != nil:
-		defer r.call.ticket.Release()
 		if !r.call.modern {
 			r.serveCall()
 			return
 		}
+		defer func() {
+			if !r.call.performed {
+				r.call.ticket.Release()
+			}
+		}()
 	case r.method == string(mcp.MethodPing) && !mentionsEra(r.params):
 		r.answer(resultMessage(r.id, struct{}{}))
 		return
@@ -39,12 +43,16 @@ func (r *request) serve() {
 }
 
 func (r *request) serveCall() {
-	reply, refused := r.session.server.perform(r.ctx, r.call)
+	s := r.session.server
+	reply, refused := s.perform(r.ctx, r.call, func(early reply) {
+		r.guard(func() { r.answer(s.callMessage(r.id, early)) })
+		r.session.release(r)
+	})
 	if refused != nil {
 		r.refuse(refused)
 		return
 	}
-	r.answer(r.session.server.callMessage(r.id, reply))
+	r.answer(s.callMessage(r.id, reply))
 }
 
 // mentionsEra reports whether params (or _meta) may choose a protocol revision for this request alone. mcp-go decides

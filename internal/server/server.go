@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"time"
 
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
@@ -26,6 +27,9 @@ type Options struct {
 	Compact        bool         // leave null, empty and false fields out of structured answers
 	Logger         *slog.Logger // nil: nothing is logged
 	Startup        Startup      // what calls wait for; nil: nothing
+
+	Reply   time.Duration // how long a call waits for its turn and its end unless it says otherwise
+	Timeout time.Duration // how long code runs at most unless the call says otherwise; 0: for ever
 }
 
 // Server is the MCP server of one namespace. It may serve several connections.
@@ -36,6 +40,8 @@ type Server struct {
 	compact   bool
 	log       *slog.Logger
 	startup   Startup
+	reply     time.Duration
+	timeout   time.Duration
 	registry  *dyntools.Registry
 	tools     map[string]*tool // the stable ones; constant
 
@@ -52,6 +58,8 @@ func New(o Options) (*Server, error) {
 		compact:   o.Compact,
 		log:       o.Logger,
 		startup:   o.Startup,
+		reply:     o.Reply,
+		timeout:   o.Timeout,
 		registry:  newRegistry(o),
 		tools:     make(map[string]*tool),
 		sessions:  make(map[*session]struct{}),

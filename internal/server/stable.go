@@ -12,7 +12,7 @@ import (
 // stableNames lists the stable tools in the order in which clients see them.
 var stableNames = []string{
 	"execute", "list", "call_function", "search", "reload", "inspect", "remove", "reset",
-	"register_tool", "unregister_tool", "read_output",
+	"register_tool", "unregister_tool", "read_output", "get_execution", "interrupt",
 }
 
 func isStable(name string) bool { return slices.Contains(stableNames, name) }
@@ -30,11 +30,12 @@ func (s *Server) stableTools() ([]*tool, error) {
 	}
 	add(define(s, executeText, operation[shell.ExecuteAnswer]{
 		run: func(ctx context.Context, t *shell.Ticket, args arguments) (shell.ExecuteAnswer, error) {
-			return ns.Execute(ctx, t, shell.Cell{Code: args.text("code"), Scratch: args.refused("persist")})
+			return ns.Execute(ctx, t, cellOf(args))
 		},
 		failure:  func(a *shell.ExecuteAnswer) **shell.Error { return &a.Error },
 		complete: completeExecute,
 		render:   renderExecute,
+		cell:     cellOf,
 	}))
 	add(define(s, listText, operation[shell.ListAnswer]{
 		run: func(ctx context.Context, t *shell.Ticket, _ arguments) (shell.ListAnswer, error) {
@@ -67,6 +68,8 @@ func (s *Server) stableTools() ([]*tool, error) {
 	s.addModuleAndNameTools(add, ns)
 	s.addRegistrationTools(add)
 	add(define(s, readOutputText, s.readOutput()))
+	add(s.getExecutionTool())
+	add(define(s, interruptText, s.interrupt()))
 	return tools, problem
 }
 
@@ -116,6 +119,11 @@ func (s *Server) addModuleAndNameTools(add func(*tool, error), ns Namespace) {
 		render:     renderReset,
 		structured: true,
 	}))
+}
+
+// cellOf is the cell that a call of execute is about.
+func cellOf(args arguments) shell.Cell {
+	return shell.Cell{Code: args.text("code"), Scratch: args.refused("persist")}
 }
 
 // completeExecute fills in what an answer without an execution lacks.

@@ -20,6 +20,7 @@ the traceback. A failure is an ordinary answer with "ok": false; the session liv
 - list, search and inspect look around. Use them instead of printing dir() or help().
 - register_tool makes a function a tool of its own with checked arguments; unregister_tool takes it back.
 - reload picks up a module whose file has changed; remove and reset clean up.
+- get_execution waits for code that an answer called running; interrupt stops it. Both work while code runs.
 
 Calls run one at a time, in the order in which they arrive. Text is bounded: of long output the beginning and the end
 are returned and the number of characters left out is stated. Keep large values in variables and print summaries.
@@ -40,11 +41,19 @@ type noArguments struct{}
 type executeInput struct {
 	Code    string `json:"code" jsonschema_description:"Python code as one would type it into IPython."`
 	Persist bool   `json:"persist,omitempty" jsonschema:"default=true,description=With false\\, names that the code binds\\, rebinds or deletes are as before afterwards."`
+	clockInput
+}
+
+// clockInput is what a call may say about time.
+type clockInput struct {
+	Wait    float64 `json:"wait_seconds,omitempty" jsonschema:"minimum=0,description=Answer after this time with status running if the code still runs; 0: at once."`
+	Timeout float64 `json:"timeout_seconds,omitempty" jsonschema:"exclusiveMinimum=0,description=Interrupt the code after this time."`
 }
 
 type callInput struct {
 	Name      string         `json:"name" jsonschema_description:"A function's name or dotted path, such as df.head."`
 	Arguments callParameters `json:"arguments" jsonschema_description:"Keyword arguments as an object, {} for none."`
+	clockInput
 }
 
 // callParameters is a JSON object, or a string that holds one, as some clients can only send strings.
@@ -96,6 +105,10 @@ session.
 With persist false the code sees the session as ever, but leaves no name behind: for looking around and trying out.
 Objects that it changes stay changed.
 
+Code that takes longer than wait_seconds goes on, and the answer has status "running" and an execution_id:
+get_execution waits for the end, interrupt stops it. Do not send the code again. While it runs, other calls answer the
+error busy.
+
 Of long output the beginning and the end are returned with the number of omitted characters: assign large values to
 names and look at parts of them.`,
 }
@@ -124,7 +137,8 @@ that tool, with the same check and conversion of its arguments.
 
 On failure "ok" is false and error.code says why: name_not_found, not_callable, invalid_arguments, stale_registration,
 argument_binding_error (the arguments do not fit the signature), callable_error (the function raised; see the traceback)
-or result_not_json (it ran, but its result is no JSON: use execute).`,
+or result_not_json (it ran, but its result is no JSON: use execute). With status "running" the call goes on:
+get_execution with its execution_id waits for the end.`,
 }
 
 var searchText = toolText{

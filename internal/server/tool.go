@@ -17,6 +17,10 @@ type tool struct {
 	schema     *jsonschema.Schema // of the arguments; nil: run checks them
 	run        func(ctx context.Context, t *shell.Ticket, args arguments) (reply, error)
 	refuse     func(e *shell.Error, args arguments) reply // the answer where run returned an error
+
+	unqueued   bool                                           // run needs no turn, and gets no ticket
+	cell       func(args arguments) shell.Cell                // the cell that run executes; nil: none
+	unfinished func(e *shell.Execution, args arguments) reply // the answer while run has not returned
 }
 
 // hints are a tool's annotations. Each is stated, because the defaults of clients differ.
@@ -38,6 +42,10 @@ type operation[Answer any] struct {
 	// like. May be nil.
 	complete func(*Answer, arguments)
 	render   func(Answer) string
+	// unqueued says that the operation needs no turn.
+	unqueued bool
+	// cell is the cell that the operation executes. May be nil: none.
+	cell func(arguments) shell.Cell
 	// structured says that every answer has structuredContent, so that an output schema can be declared.
 	structured bool
 }
@@ -85,13 +93,39 @@ func (o operation[Answer]) tool(definition mcp.Tool, schema *jsonschema.Schema) 
 			if err != nil {
 				return reply{}, err
 			}
-			return finish(answer, args), nil
+			interrupted := shell.ExplainInterruption(ctx, *o.failure(&answer))
+			if interrupted {
+				setStatus(&answer, shell.StatusInterrupted, t.ExecutionID())
+			}
+			rep := finish(answer, args)
+			if interrupted {
+				rep.status = shell.StatusInterrupted
+			}
+			return rep, nil
 		},
 		refuse: func(e *shell.Error, args arguments) reply {
 			var answer Answer
 			*o.failure(&answer) = e
+			status := refusedStatus(e)
+			if status != shell.StatusError {
+				setStatus(&answer, status, "")
+			}
 			rep := finish(answer, args)
-			rep.refused = true
+			rep.refused, rep.status = true, status
+			return rep
+		},
+		unqueued: o.unqueued,
+		cell:     o.cell,
+		unfinished: func(e *shell.Execution, args arguments) reply {
+			var answer Answer
+			standing, is := any(&answer).(shell.Standing)
+			if is {
+				standing.Continue(e)
+			} else {
+				*o.failure(&answer) = unfinishedError(e)
+			}
+			rep := finish(answer, args)
+			rep.refused, rep.status = !is, shell.StatusRunning
 			return rep
 		},
 	}

@@ -1,0 +1,91 @@
+package tests
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+type interruption struct {
+	OK, Interrupted bool
+	ExecutionID     string `json:"execution_id"`
+	Status, Note    string
+	Stack           *string
+}
+
+func (s *server) interrupt(id string) interruption {
+	s.t.Helper()
+	return decodeInto[interruption](s.t, s.call("interrupt", map[string]any{"execution_id": id}).Structured)
+}
+
+// interrupt stops what runs and says so; the namespace stays, and the execution's answer tells who did it.
+func TestInterrupt(t *testing.T) {
+	t.Parallel()
+	s := connect(t, options{})
+	s.succeed("x = 5")
+	id := s.detached("x = 6\nprint('before')\nwhile True: pass")
+	if got := s.interrupt(id); !got.OK || !got.Interrupted || got.ExecutionID != id || got.Status != "interrupted" || got.Stack != nil {
+		t.Errorf("interrupt answers %+v", got)
+	}
+	e := s.final(id)
+	if e.OK || e.Status != "interrupted" || e.Error.ErrorType != "KeyboardInterrupt" || !strings.Contains(e.Error.Message, "interrupt") {
+		t.Errorf("the interrupted execution answers %+v, %v", e, e.Error)
+	}
+	s.equals("x >= 5", "true")
+	for _, again := range []interruption{s.interrupt(id), s.interrupt(id)} {
+		if !again.OK || again.Interrupted || again.Status != "interrupted" {
+			t.Errorf("interrupting it again answers %+v", again)
+		}
+	}
+	s.equals("'untouched'", `"untouched"`)
+}
+
+// A waiting call hears that its code was interrupted by another.
+func TestInterrupt_WithoutIDHitsWhatRuns(t *testing.T) {
+	t.Parallel()
+	s := connect(t, options{})
+	s.succeed("import time\ndef f():\n    time.sleep(600)")
+	id := s.running("time.sleep(600)")
+	if got := s.interrupt(""); !got.Interrupted {
+		t.Errorf("interrupt answers %+v", got)
+	}
+	if e := s.executionOf(id); e.Status != "interrupted" {
+		t.Errorf("the interrupted call answers %+v", e)
+	}
+	id = s.sendCall("call_function", map[string]any{"name": "f", "arguments": map[string]any{}})
+	eventually(t, "the call", func() bool { return s.interrupt("").Interrupted })
+	got := decodeInto[struct {
+		Status string
+		Error  failure
+	}](t, s.toolAnswer(id).Structured)
+	if got.Status != "interrupted" || got.Error.ErrorType != "KeyboardInterrupt" {
+		t.Errorf("the interrupted call answers %+v", got)
+	}
+}
+
+// Code that cannot be stopped is reported as such, with the user's part of its stack; the server answers everything else.
+func TestInterrupt_WhatCannotBeStopped(t *testing.T) {
+	t.Parallel()
+	s := connect(t, options{})
+	s.works("the start")
+	id := s.detached("def outer(n):\n    print('begun')\n    return sum(range(n))\nouter(10**12)")
+	s.begun()
+	eventually(t, "the stack", func() bool {
+		started := time.Now()
+		got := s.interrupt(id)
+		if took := time.Since(started); took > 5*time.Second {
+			t.Errorf("the answer took %v", took)
+		}
+		if got.Interrupted || got.Status != "running" || !strings.Contains(got.Note, "get_execution") {
+			t.Fatalf("interrupt answers %+v", got)
+		}
+		return got.Stack != nil && strings.HasSuffix(*got.Stack, "line 4 in <module>\n  File \"Cell [2]\", line 3 in outer") &&
+			!strings.Contains(*got.Stack, "ipymcp") && !strings.Contains(*got.Stack, "IPython")
+	})
+	s.promptly("ping", nil)
+	raw := s.toolAnswer(s.sendWaiting("1", 0.1))
+	if !raw.IsError {
+		t.Errorf("the next call answers %s", raw.Structured)
+	}
+	s.endsBy(s.closeInput)
+}
