@@ -13,11 +13,14 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
+from ipymcp.failedtasks import FailedTasks
 from ipymcp.interrupts import Interrupts
 from ipymcp.raised import is_a, traceback_of
 
 # Seconds that a cancelled coroutine, and every task at the end, gets to clean up.
 _CLEANUP_SECONDS = 1.0
+# Kept from the start: user code may replace asyncio's.
+_Loop = asyncio.SelectorEventLoop
 
 
 class EventLoop:
@@ -25,15 +28,22 @@ class EventLoop:
 
     def __init__(self, interrupts: Interrupts) -> None:
         self.interrupts = interrupts
-        self._loop = asyncio.new_event_loop()
+        self._failed_tasks = FailedTasks()
+        self._loop = self._new_loop()
         self._waiting = False
         self._abandoned = False
         self.ended_by: BaseException | None = None
 
+    def _new_loop(self) -> asyncio.AbstractEventLoop:
+        """Python's own kind of loop, whatever policy user code has set: others stop, and see signals, differently."""
+        loop = _Loop()
+        self._failed_tasks.watch(loop)
+        return loop
+
     def establish(self) -> asyncio.AbstractEventLoop:
         """Makes the loop the thread's current one: `asyncio.run` takes that away, and so may user code."""
         if self._loop.is_closed():
-            self._loop = asyncio.new_event_loop()
+            self._loop = self._new_loop()
         asyncio.set_event_loop(self._loop)
         return self._loop
 
@@ -47,6 +57,7 @@ class EventLoop:
             self._replace_broken()
             loop = self.establish()
             self._waiting, self.interrupts.request_waits = True, readable
+            self._failed_tasks.begin(loop)
             try:
                 if _has_work(loop) or not _comes_first(descriptor, loop):
                     _run_until_readable(loop, descriptor)
@@ -54,6 +65,7 @@ class EventLoop:
                 pass
             finally:
                 self._waiting, self.interrupts.request_waits = False, None
+                self._failed_tasks.end()
             if readable():
                 return
 
@@ -61,7 +73,7 @@ class EventLoop:
         """Gives up a loop that still counts as running, as one does that a signal handler of the user's raised in."""
         if self._loop.is_running():
             asyncio._set_running_loop(None)
-            self._loop = asyncio.new_event_loop()
+            self._loop = self._new_loop()
 
     def abandon(self) -> None:
         """In a forked child: ends the wait that the child inherited, if it did."""
@@ -124,14 +136,9 @@ def _is_readable(descriptor: int) -> bool:
     return bool(poll.poll(0))
 
 
-def _is_asyncios(loop: Any) -> bool:
-    """Whether it is asyncio's own loop, and not the one of another library."""
-    return type(loop) is asyncio.SelectorEventLoop
-
-
 def _has_work(loop: Any) -> bool:
-    """Whether callbacks or timers wait for the loop to run; True where that cannot be told."""
-    return not _is_asyncios(loop) or bool(loop._ready or loop._scheduled)
+    """Whether callbacks or timers wait for the loop to run."""
+    return bool(loop._ready or loop._scheduled)
 
 
 def _comes_first(descriptor: int, loop: Any) -> bool:
