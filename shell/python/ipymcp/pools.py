@@ -10,51 +10,19 @@ to travels with every task, also to forked workers; pass large data to an initia
 
 from __future__ import annotations
 
-import importlib.util
 import io
 import os
 import pickle
 import sys
-from collections.abc import Sequence
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec
 from types import FunctionType, ModuleType
 from typing import Any
 
-_REDUCTION = "multiprocessing.reduction"
+from ipymcp.importing import after_import
 
 
 def install(main: ModuleType) -> None:
     """Makes what `main` defines travel by value, from now or from when `multiprocessing` is first imported."""
-    if _REDUCTION in sys.modules:
-        _patch(sys.modules[_REDUCTION], main)
-    else:
-        sys.meta_path.insert(0, _AfterImport(main))
-
-
-class _AfterImport(MetaPathFinder):
-    """Patches `multiprocessing.reduction` right after it was imported, and then is gone."""
-
-    def __init__(self, main: ModuleType) -> None:
-        self._main = main
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        if fullname != _REDUCTION or self not in sys.meta_path:
-            return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(fullname)
-        if spec is None or spec.loader is None:
-            return spec
-        execute = spec.loader.exec_module
-
-        def exec_module(module: ModuleType) -> None:
-            execute(module)
-            _patch(module, self._main)
-
-        spec.loader.exec_module = exec_module  # type: ignore[method-assign]
-        return spec
+    after_import("multiprocessing.reduction", lambda reduction: _patch(reduction, main))
 
 
 def _patch(reduction: ModuleType, main: ModuleType) -> None:

@@ -1,0 +1,38 @@
+"""Libraries whose defaults suit a notebook or a terminal: set for a reader who is a model when they are first imported.
+
+What user code sets itself comes later and wins. Nothing reaches child processes, which may lack our backend.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from types import ModuleType
+
+from ipymcp.importing import after_import
+
+_INLINE_BACKEND = "module://matplotlib_inline.backend_inline"
+# Rows are not wrapped, and as many columns are shown as in a notebook; the last line always says the shape.
+_PANDAS_OPTIONS = {
+    "display.expand_frame_repr": False,
+    "display.max_columns": 20,
+    "display.show_dimensions": True,
+}
+
+
+def adapt() -> None:
+    """Call it once, before anything of the user's is imported."""
+    after_import("matplotlib", _show_inline)
+    after_import("pandas", _show_wide)
+
+
+def _show_inline(matplotlib: ModuleType) -> None:
+    if not os.environ.get("MPLBACKEND"):
+        with suppress(Exception):  # a module of the user's may have the name
+            matplotlib.rcParams["backend"] = _INLINE_BACKEND
+
+
+def _show_wide(pandas: ModuleType) -> None:
+    for name, value in _PANDAS_OPTIONS.items():
+        with suppress(Exception):  # the same, and old versions lack some
+            pandas.set_option(name, value)
