@@ -76,7 +76,7 @@ format: build/python/.made ## format Go and Python
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for a while
-	@for package in ./internal/bounds ./internal/server ./internal/bundle ./dyntools; do \
+	@for package in ./internal/bounds ./internal/server ./internal/bundle ./internal/pictures ./dyntools; do \
 	  for target in $$(go test -list '^Fuzz' $$package | grep '^Fuzz'); do \
 	    go test -run '^$$' -fuzz "^$$target\$$" -fuzztime 200000x $$package || exit 1; done; done
 

@@ -48,6 +48,7 @@ var mayImport = map[string]map[string]string{
 	"internal/cpython":         {},
 	"internal/descriptors":     {},
 	"internal/filelock":        {},
+	"internal/pictures":        {},
 	"internal/server": {
 		"dyntools":        "dynamic tools are MCP tools",
 		"internal/bounds": "limits of texts",
@@ -61,7 +62,7 @@ var mayImport = map[string]map[string]string{
 }
 
 // pure are the packages that build without a C compiler and are tested without Python.
-var pure = []string{"./internal/bounds", "./dyntools", "./envprov", "./shell", "./internal/server"}
+var pure = []string{"./internal/bounds", "./dyntools", "./envprov", "./shell", "./internal/server", "./internal/pictures"}
 
 type goPackage struct {
 	ImportPath, Dir, Doc string
