@@ -47,6 +47,7 @@ type ExecuteAnswer struct {
 	ElapsedSeconds float64 `json:"elapsed_seconds,omitempty"`
 	// BackgroundOutput is what threads and children wrote between the previous answer and this call.
 	BackgroundOutput string `json:"background_output,omitempty"`
+	Illustrated
 }
 
 // DisplayData is one published MIME bundle.
@@ -96,11 +97,13 @@ type CallAnswer struct {
 	Error         *Error          `json:"error"`
 	Truncated     bool            `json:"truncated"`
 	NameTruncated bool            `json:"name_truncated"`
+	DisplayData   []DisplayData   `json:"display_data,omitempty"`
 	Printed
 
 	Status         string  `json:"status,omitempty"`
 	ExecutionID    string  `json:"execution_id,omitempty"`
 	ElapsedSeconds float64 `json:"elapsed_seconds,omitempty"`
+	Illustrated
 }
 
 // SearchAnswer is the answer of search.

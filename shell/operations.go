@@ -24,6 +24,9 @@ func (s *Shell) Execute(ctx context.Context, t *Ticket, cell Cell) (ExecuteAnswe
 	if err := s.perform(ctx, t, "execute", args, &answer, r); err != nil {
 		return ExecuteAnswer{}, err
 	}
+	if err := s.illustrate(answer.DisplayData, &answer.Illustrated); err != nil {
+		return ExecuteAnswer{}, err
+	}
 	answer.Status = StatusOK
 	if !answer.OK {
 		answer.Status = StatusError

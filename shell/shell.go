@@ -71,6 +71,7 @@ type Shell struct {
 	watcher    Watcher         // set by Watch before the first operation; nil: nobody
 	told       json.RawMessage // what Python compares; used by the ticket whose turn it is
 	executions executions
+	files      files
 	background *bounds.Stream // output between operations; belongs to the ticket whose turn it is
 }
 
@@ -78,6 +79,7 @@ type Shell struct {
 func New(o Options) *Shell {
 	s := &Shell{engine: o.Engine, output: o.Output, limits: o.Limits, scratch: o.Scratch, children: o.InterruptChildren}
 	s.stack, s.up = o.Stack, make(chan struct{})
+	s.files.directory, s.files.limit = o.Scratch, maxFileBytes
 	s.starts = s.queue.reserve()
 	s.background = bounds.NewStream(s.limits.TextChars, nil)
 	return s

@@ -99,10 +99,17 @@ func (t turn) CallTool(call ToolCall) (answer ToolAnswer, err error) {
 	err = t.shell.exchange("call_tool", map[string]string{
 		"name": call.ToolName, "symbol": call.Symbol, "token": call.Token, "arguments": string(call.Arguments),
 	}, &answer)
-	return answer, err
+	return answer, t.illustrated(&answer.CallAnswer, err)
 }
 
 func (t turn) CallFunction(name string, arguments json.RawMessage) (answer CallAnswer, err error) {
 	err = t.shell.exchange("call_function", map[string]any{"name": name, "arguments": arguments}, &answer)
-	return answer, err
+	return answer, t.illustrated(&answer, err)
+}
+
+func (t turn) illustrated(answer *CallAnswer, err error) error {
+	if err != nil {
+		return err
+	}
+	return t.shell.illustrate(answer.DisplayData, &answer.Illustrated)
 }

@@ -14,7 +14,7 @@ import (
 // answer is what a tool gave.
 type answer struct {
 	IsError    bool
-	Content    []struct{ Type, Text string }
+	Content    []struct{ Type, Text, Data, MIMEType string }
 	Structured json.RawMessage `json:"structuredContent"`
 }
 

@@ -54,7 +54,10 @@ var mayImport = map[string]map[string]string{
 		"internal/bounds": "limits of texts",
 		"shell":           "every tool is an operation of the shell",
 	},
-	"shell": {"internal/bounds": "collects streams within limits"},
+	"shell": {
+		"internal/bounds":   "collects streams within limits",
+		"internal/pictures": "makes displayed images fit",
+	},
 	// Black box: they see the built program only.
 	"tests":       {},
 	"tests/bench": {},

@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -43,10 +44,14 @@ type reply struct {
 	text    string // the text block
 	failure *shell.Error
 	refused bool // the server could not work; failure says why
+	images  []shell.Image
 
 	status string         // of an execution, where failure does not say it
 	broken *protocolError // the tool panicked; nothing else is set
 }
+
+// isStructured says whether the message has structuredContent: clients that find it drop the images.
+func (rep reply) isStructured() bool { return len(rep.images) == 0 }
 
 // perform runs a call to its end, and gives its ticket back. A call that is not run because of its arguments is a
 // protocolError. Where the work takes longer than the call waits, early gets what there is to say until then, on another
@@ -125,15 +130,19 @@ func (s *Server) handle(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallTo
 		r.refusal = refused
 		return nil, errors.New(refused.message)
 	}
-	var structured bytes.Buffer
-	if err := s.encodeStructured(&structured, rep.value); err != nil {
-		return nil, err
+	result := &mcp.CallToolResult{Content: []mcp.Content{mcp.NewTextContent(rep.text)}, IsError: rep.refused}
+	for _, image := range rep.images {
+		data := base64.StdEncoding.EncodeToString(image.Data)
+		result.Content = append(result.Content, mcp.NewImageContent(data, image.MIME))
 	}
-	return &mcp.CallToolResult{
-		Content:              []mcp.Content{mcp.NewTextContent(rep.text)},
-		RawStructuredContent: structured.Bytes(),
-		IsError:              rep.refused,
-	}, nil
+	if rep.isStructured() {
+		var structured bytes.Buffer
+		if err := s.encodeStructured(&structured, rep.value); err != nil {
+			return nil, err
+		}
+		result.RawStructuredContent = structured.Bytes()
+	}
+	return result, nil
 }
 
 // performEarly performs a call and returns the first reply that there is.

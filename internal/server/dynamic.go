@@ -40,6 +40,7 @@ func (s *Server) dynamicTool(r *dyntools.Registration) *tool {
 		failure:  func(a *shell.CallAnswer) **shell.Error { return &a.Error },
 		complete: func(a *shell.CallAnswer, _ arguments) { a.Name = name },
 		render:   renderCall,
+		images:   imagesOfCall,
 	}.tool(definitionOf(name, r.Description, r.Schema.Advertised), nil)
 }
 

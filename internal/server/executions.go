@@ -30,6 +30,9 @@ func (r reply) Status() string {
 // Bytes implements shell.Outcome.
 func (r reply) Bytes() int {
 	size := len(r.text)
+	for _, image := range r.images {
+		size += len(image.Data)
+	}
 	switch value := r.value.(type) {
 	case shell.ExecuteAnswer:
 		size += len(value.Stdout) + len(value.Stderr) + len(value.Result)

@@ -72,8 +72,9 @@ func renderExecute(a shell.ExecuteAnswer) string {
 		}
 	}
 	p.printed(a.Stdout, a.Stderr)
-	for _, display := range a.DisplayData {
-		p.add(plainText(display.Data))
+	p.displayed(a.DisplayData)
+	if a.Truncated.Items {
+		p.addf("(more was displayed than the %d items that are kept)", len(a.DisplayData))
 	}
 	p.add(renderResult(a.Result))
 	p.failed(a.Error)
@@ -86,6 +87,7 @@ func renderExecute(a shell.ExecuteAnswer) string {
 func renderCall(a shell.CallAnswer) string {
 	var p page
 	p.printed(a.Stdout, a.Stderr)
+	p.displayed(a.DisplayData)
 	if a.OK && isNull(a.Result) {
 		p.add("null")
 	}
@@ -135,13 +137,4 @@ func opaqueText(raw json.RawMessage) (text string, is bool) {
 		return opaque.Text, true
 	}
 	return *opaque.Representation, true
-}
-
-// plainText returns the text/plain of a MIME bundle, or nothing.
-func plainText(bundle json.RawMessage) string {
-	var data map[string]json.RawMessage
-	if json.Unmarshal(bundle, &data) != nil {
-		return ""
-	}
-	return renderResult(data["text/plain"])
 }

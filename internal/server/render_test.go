@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"testing"
 
@@ -174,5 +175,60 @@ func TestSession_brokenResult(t *testing.T) {
 	}
 	if got := decode(t, c.ask(ping("3"))); got.Error != nil {
 		t.Errorf("then ping got %+v", got)
+	}
+}
+
+func TestRenderDisplays(t *testing.T) {
+	tests := map[string]string{
+		`{"text/plain":"<Figure>","image/png":"<image 1 of this answer: 1x1 png>"}`:        "<Figure>\n<image 1 of this answer: 1x1 png>",
+		`{"text/plain":"0 1","text/html":"<table>","text/latex":"$0$"}`:                    "0 1",
+		`{"text/plain":"<IPython.core.display.Markdown object>","text/markdown":"**a**"}`:  "**a**",
+		`{"text/plain":"<IPython.core.display.JSON object>","application/json":{"a":[1]}}`: `{"a":[1]}`,
+		`{"text/plain":"<IPython.core.display.SVG object>","image/svg+xml":"<svg/>"}`:      "<svg/>",
+		`{"text/plain":"<IPython.core.display.HTML object>","text/html":"<script>"}`:       "<IPython.core.display.HTML object>",
+		`{"text/html":"<b>"}`:                               "<b>",
+		`{"text/plain":"Digraph","image/svg+xml":"<svg/>"}`: "Digraph\n<svg/>",
+		`{"text/plain":"Audio","audio/wav":"<audio/wav, 4 bytes, in the file /tmp/x.wav>"}`:   "Audio\n<audio/wav, 4 bytes, in the file /tmp/x.wav>",
+		`{"text/plain":"Figure","application/vnd.plotly.v1+json":{"data":[]},"text/html":""}`: "Figure",
+	}
+	for bundle, want := range tests {
+		answer := shell.ExecuteAnswer{DisplayData: []shell.DisplayData{{Data: json.RawMessage(bundle)}}}
+		if got := renderExecute(answer); got != want {
+			t.Errorf("%s: %q, want %q", bundle, got, want)
+		}
+	}
+	answer := shell.ExecuteAnswer{DisplayData: make([]shell.DisplayData, 2), Truncated: shell.ExecuteTruncation{Items: true}}
+	if got, want := renderExecute(answer), "(more was displayed than the 2 items that are kept)"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// An answer with images has them behind its text and no structuredContent, in both eras.
+func TestSession_images(t *testing.T) {
+	namespace := newFakeNamespace()
+	namespace.execute = func(context.Context, string) (shell.ExecuteAnswer, error) {
+		answer := executed("text")
+		answer.Images = []shell.Image{{MIME: "image/png", Data: []byte("one")}, {MIME: "image/jpeg", Data: []byte("two")}}
+		return answer, nil
+	}
+	c := connect(t, newServer(t, Options{Namespace: namespace}))
+	for _, line := range []string{toolCall("1", "execute", `{"code":"1"}`), modern(toolCall("2", "execute", `{"code":"1"}`))} {
+		said := c.ask(line)
+		var got struct {
+			Result struct {
+				Content           []struct{ Type, Text, Data, MIMEType string }
+				StructuredContent json.RawMessage
+			}
+		}
+		if err := json.Unmarshal([]byte(said), &got); err != nil {
+			t.Fatal(err)
+		}
+		content := got.Result.Content
+		if len(content) != 3 || content[0].Text != "text" || got.Result.StructuredContent != nil {
+			t.Fatalf("the answer is %s", said)
+		}
+		if content[1].Type != "image" || content[1].Data != "b25l" || content[2].Data != "dHdv" || content[2].MIMEType != "image/jpeg" {
+			t.Errorf("the images are %+v", content[1:])
+		}
 	}
 }

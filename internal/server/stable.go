@@ -36,6 +36,7 @@ func (s *Server) stableTools() ([]*tool, error) {
 		complete: completeExecute,
 		render:   renderExecute,
 		cell:     cellOf,
+		images:   func(a shell.ExecuteAnswer) []shell.Image { return a.Images },
 	}))
 	add(define(s, listText, operation[shell.ListAnswer]{
 		run: func(ctx context.Context, t *shell.Ticket, _ arguments) (shell.ListAnswer, error) {
@@ -55,6 +56,7 @@ func (s *Server) stableTools() ([]*tool, error) {
 			}
 		},
 		render: renderCall,
+		images: imagesOfCall,
 	}))
 	add(define(s, searchText, operation[shell.SearchAnswer]{
 		run: func(ctx context.Context, t *shell.Ticket, args arguments) (shell.SearchAnswer, error) {
@@ -147,6 +149,8 @@ func (s *Server) completeReload(a *shell.ReloadAnswer, _ arguments) {
 		}
 	}
 }
+
+func imagesOfCall(a shell.CallAnswer) []shell.Image { return a.Images }
 
 // orEmpty makes a list that is nil empty: clients see [], never null.
 func orEmpty[T any](list *[]T) {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"reflect"
 	"strings"
@@ -14,9 +15,18 @@ func (s *Server) callMessage(id json.RawMessage, rep reply) ([]byte, error) {
 	if err := encode(b, rep.text); err != nil {
 		return nil, err
 	}
-	b.WriteString(`}],"structuredContent":`)
-	if err := s.encodeStructured(b, rep.value); err != nil {
-		return nil, err
+	b.WriteByte('}')
+	for _, image := range rep.images {
+		b.WriteString(`,{"type":"image","mimeType":"` + image.MIME + `","data":"`)
+		b.Write(base64.StdEncoding.AppendEncode(b.AvailableBuffer(), image.Data))
+		b.WriteString(`"}`)
+	}
+	b.WriteByte(']')
+	if rep.isStructured() {
+		b.WriteString(`,"structuredContent":`)
+		if err := s.encodeStructured(b, rep.value); err != nil {
+			return nil, err
+		}
 	}
 	if rep.refused {
 		b.WriteString(`,"isError":true`)

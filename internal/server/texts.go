@@ -96,7 +96,8 @@ Run Python code in one persistent IPython session: names, imports and state from
 
 Takes whatever IPython takes: expressions, statements, definitions, multi-line blocks, top-level await, magics (%time,
 %%timeit) and shell lines (!ls). The value of the last expression is the result; end with an expression instead of
-printing it. A value that is no JSON comes back as its type and representation.
+printing it. A value that is no JSON comes back as its type, representation and text. Figures (matplotlib, without any
+magic) and other pictures come back as images; other binary displays as files.
 
 On failure "ok" is false and "error" has the code, the exception's class, the message, the location and the traceback;
 what was printed before is there too, and what ran before the failure stays in effect. sys.exit() does not end the

@@ -46,6 +46,8 @@ type operation[Answer any] struct {
 	unqueued bool
 	// cell is the cell that the operation executes. May be nil: none.
 	cell func(arguments) shell.Cell
+	// images returns what comes behind the text; nil: nothing ever.
+	images func(Answer) []shell.Image
 	// structured says that every answer has structuredContent, so that an output schema can be declared.
 	structured bool
 }
@@ -83,7 +85,11 @@ func (o operation[Answer]) tool(definition mcp.Tool, schema *jsonschema.Schema) 
 		if o.complete != nil {
 			o.complete(&a, args)
 		}
-		return reply{value: a, text: o.render(a), failure: *o.failure(&a)}
+		rep := reply{value: a, text: o.render(a), failure: *o.failure(&a)}
+		if o.images != nil {
+			rep.images = o.images(a)
+		}
+		return rep
 	}
 	return &tool{
 		definition: definition,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ipymcp.text import cut, escape, head_and_tail
+from ipymcp.text import cut, cut_before_last_line, escape, head_and_tail
 
 
 @pytest.mark.parametrize(
@@ -50,3 +50,19 @@ def test_head_and_tail_keeps_exactly_the_limit_around_an_uncounted_marker(limit:
 
 def test_head_and_tail_leaves_short_text() -> None:
     assert head_and_tail("short", 5) == ("short", False)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\nb", "a\nb"),
+        ("x" * 30, "x" * 19 + "…"),
+        ("x" * 30 + "\n[3]", "x" * 15 + "…\n[3]"),
+        ("x" * 30 + "\n" + "y" * 30, "x" * 19 + "…"),
+        ("x" * 30 + "\n", "x" * 18 + "…\n"),
+        ("x" * 30 + "\n\udcaf", "x" * 12 + "…\n\\udcaf"),
+        ("x" * 30 + "\n\udcaf\udcaf", "x" * 19 + "…"),
+    ],
+)
+def test_a_short_last_line_outlives_a_cut(text: str, shown: str) -> None:
+    assert cut_before_last_line(text, 20) == shown

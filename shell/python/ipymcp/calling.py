@@ -9,6 +9,7 @@ from typing import Any
 from ipymcp.describing import readable_signature
 from ipymcp.errors import Fields, failure, refusal
 from ipymcp.kernel import Answer, Kernel
+from ipymcp.libraries import show_figures
 from ipymcp.names import AttributeAccessError, NameNotFoundError, name_problem, resolve
 from ipymcp.representation import representation
 from ipymcp.text import cut
@@ -44,7 +45,11 @@ def call(kernel: Kernel, answer: Answer, function: Any, arguments: dict[str, Any
             said = f"the call returned a {qualified_name(type(value))}, which has no JSON form: {shown}"
             error = refusal("result_not_json", said, kernel.limits)
     answer["error"] = error
-    return answer
+    show_figures()
+    kernel.shell.print_shown()
+    displays = kernel.shell.displayed()
+    answer["truncated"] |= displays.cut
+    return answer | displays.answer() if displays.shown else answer
 
 
 def _find(kernel: Kernel, args: dict[str, Any]) -> tuple[Any, Fields | None]:

@@ -84,8 +84,8 @@ class Channel:
         return bytes(pieces)
 
 
-def encode(message: dict[str, Any]) -> bytes:
-    """The message as UTF-8 JSON, integers in full whatever the interpreter's conversion limit is."""
+def encode(message: Any) -> bytes:
+    """A message, or any JSON value, as UTF-8 JSON, integers in full whatever the interpreter's conversion limit is."""
     text: str = _unlimited(lambda: _ENCODER.encode(message))
     try:
         return text.encode()

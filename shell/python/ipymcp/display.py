@@ -9,12 +9,9 @@ from typing import Any
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 
+from ipymcp.bundles import Bundle, bounded_bundle
 from ipymcp.limits import Limits
-from ipymcp.text import cut
-from ipymcp.translation import NotJsonError, opaque, translate
-from ipymcp.typenames import class_name
-
-_TEXT_TYPES = ("text/", "application/json", "application/javascript", "image/svg+xml")
+from ipymcp.payloads import PayloadFiles
 
 
 class RecordingHook(DisplayHook):
@@ -30,6 +27,7 @@ class RecordingHook(DisplayHook):
         self.check_for_underscore()
         if result is None or self.quiet():
             return
+        self.shell.display_formatter.expect(result)
         self.update_user_ns(result)
         self.fill_exec_result(result)
 
@@ -80,31 +78,51 @@ class RecordingHook(DisplayHook):
 @dataclass(slots=True)
 class _Shown:
     display_id: str | None
-    bundle: dict[str, Any]
+    bundle: Bundle
 
 
 @dataclass(slots=True)
-class Collected:
-    """The bundles of one execution."""
+class Displays:
+    """What one operation has displayed."""
 
     shown: list[_Shown] = field(default_factory=list)
-    cut: bool = False  # something of a bundle
     omitted: bool = False  # whole bundles
     clear_before_next: bool = False
+
+    @property
+    def cut(self) -> bool:
+        """Whether something is not in the answer."""
+        return self.omitted or any(shown.bundle.cut for shown in self.shown)
+
+    def answer(self) -> dict[str, Any]:
+        """The part of an answer that holds them; whoever gets it owns the files."""
+        bundles = [shown.bundle for shown in self.shown]
+        answer = {"display_data": [{"data": bundle.data, "metadata": bundle.metadata} for bundle in bundles]}
+        payloads = [
+            {"display": number, "mime": mime, "file": file}
+            for number, bundle in enumerate(bundles)
+            for mime, file in bundle.files.items()
+        ]
+        return answer | {"payloads": payloads} if payloads else answer
 
 
 class CollectingPublisher(DisplayPublisher):
     """Keeps bundles, bounded, instead of printing them."""
 
     limits: Limits
+    files: PayloadFiles
+    _displays: Displays | None = None
 
     def begin(self) -> None:
-        """Starts a new execution with nothing shown."""
-        self._collected = Collected()
+        """Starts a new operation with nothing displayed; what came after the end of the last one is dropped."""
+        if self._displays is not None:
+            self._clear(self._displays)
+        self._displays = Displays()
 
-    def end(self) -> tuple[list[dict[str, Any]], Collected]:
-        """The bundles of the execution, and what was cut of them or left out."""
-        return [shown.bundle for shown in self._collected.shown], self._collected
+    def end(self) -> Displays:
+        """What was displayed since the beginning."""
+        displays, self._displays = self._displays or Displays(), Displays()
+        return displays
 
     def publish(
         self, data: Any, metadata: Any = None, *_: Any, transient: Any = None, update: bool = False, **__: Any
@@ -112,54 +130,32 @@ class CollectingPublisher(DisplayPublisher):
         """Keeps one bundle, or replaces those with its `display_id`."""
         self._validate_data(data, metadata)
         display_id = (transient or {}).get("display_id")
-        collected = self._collected
-        if collected.clear_before_next:
-            collected.shown.clear()
-            collected.clear_before_next = False
-        same = [shown for shown in collected.shown if update and display_id and shown.display_id == display_id]
-        if not same and len(collected.shown) >= self.limits.display_items:
-            collected.omitted = True
+        displays = self._displays or Displays()
+        if displays.clear_before_next:
+            self._clear(displays)
+        same = [shown for shown in displays.shown if update and display_id and shown.display_id == display_id]
+        if not same and len(displays.shown) >= self.limits.display_items:
+            displays.omitted = True
             return
-        bundle, was_cut = bounded_bundle(data, metadata or {}, self.limits)
-        collected.cut |= was_cut
         for shown in same:
-            shown.bundle = bundle
+            self.files.remove(shown.bundle.files.values())
+            shown.bundle = self._bounded(data, metadata)
         if not same:
-            collected.shown.append(_Shown(display_id, bundle))
+            displays.shown.append(_Shown(display_id, self._bounded(data, metadata)))
 
     def clear_output(self, wait: bool = False) -> None:
         """Forgets what was shown, at once or when the next bundle comes."""
+        displays = self._displays or Displays()
         if wait:
-            self._collected.clear_before_next = True
+            displays.clear_before_next = True
         else:
-            self._collected.shown.clear()
+            self._clear(displays)
 
+    def _bounded(self, data: Any, metadata: Any) -> Bundle:
+        return bounded_bundle(data, metadata or {}, self.limits, self.files)
 
-def bounded_bundle(data: dict[Any, Any], metadata: dict[Any, Any], limits: Limits) -> tuple[dict[str, Any], bool]:
-    """A bundle as it goes on the wire, without binary payloads; and whether something was cut."""
-    truncated = len(data) > limits.results
-    kept: dict[str, Any] = {}
-    for key, payload in list(data.items())[: limits.results]:
-        mime = cut(str(key), limits.text_chars)[0]
-        kept[mime], was_cut = _payload(mime, payload, limits)
-        truncated |= was_cut
-    about, was_cut = _translated(metadata, limits)
-    return {"data": kept, "metadata": about}, truncated or was_cut
-
-
-def _payload(mime: str, payload: Any, limits: Limits) -> tuple[Any, bool]:
-    if isinstance(payload, (bytes, bytearray, memoryview)):
-        return f"<{mime}, {len(payload)} bytes>", False
-    if isinstance(payload, str) and not mime.startswith(_TEXT_TYPES) and not mime.endswith(("+json", "+xml")):
-        # Binary payloads come in base64: three bytes in four characters, less the padding.
-        return f"<{mime}, {len(payload) * 3 // 4 - payload[-2:].count('=')} bytes>", False
-    return _translated(payload, limits)
-
-
-def _translated(value: Any, limits: Limits) -> tuple[Any, bool]:
-    try:
-        return translate(value, limits)
-    except NotJsonError:
-        return opaque(value, limits), True
-    except RecursionError as error:
-        return f"<{class_name(type(value))} translation failed: {class_name(type(error))}>", True
+    def _clear(self, displays: Displays) -> None:
+        for shown in displays.shown:
+            self.files.remove(shown.bundle.files.values())
+        displays.shown.clear()
+        displays.clear_before_next = False

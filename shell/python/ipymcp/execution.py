@@ -1,23 +1,20 @@
 """The `execute` operation: one cell, whose names stay, or go again with `persist: false`.
 
-Main thread. SIGINT interrupts the cell, and what translating its value runs.
+Main thread. SIGINT interrupts the cell, and what showing its value and its figures runs.
 """
 
 from __future__ import annotations
 
 import asyncio
-import sys
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from typing import Any
 
 from ipymcp.errors import failure, refusal
 from ipymcp.kernel import Answer, Kernel
-from ipymcp.limits import Limits
 from ipymcp.raised import is_a, traceback_of
 from ipymcp.scratchruns import ScratchRun
-from ipymcp.text import cut
-from ipymcp.translation import NotJsonError, opaque, translate
-from ipymcp.typenames import class_name, qualified_name
+from ipymcp.typenames import class_name
+from ipymcp.values import result_of
 
 # What compiling code raises; anything else before the code runs comes from what user code has hooked into IPython.
 _COMPILE_ERRORS = (SyntaxError, ValueError, OverflowError, MemoryError)
@@ -53,16 +50,17 @@ def execute(kernel: Kernel, args: dict[str, Any]) -> Answer:
 
 def _run(kernel: Kernel, code: str, answer: Answer) -> None:
     error, value = run_cell(kernel, code)
-    bundles, collected = kernel.shell.display_pub.end()
     truncated = answer["truncated"]
-    answer["display_data"] = bundles
-    truncated["display_data"], truncated["items"] = collected.cut or collected.omitted, collected.omitted
     if error is None:
         answer["ok"] = True
-        answer["result"], truncated["result"] = _result(kernel, value)
+        answer["result"], truncated["result"] = result_of(kernel, value)
+        kernel.shell.print_shown()
     else:
         answer["error"] = error
         truncated["traceback"] = error["traceback_truncated"]
+    displays = kernel.shell.displayed()
+    truncated["display_data"], truncated["items"] = displays.cut, displays.omitted
+    answer.update(displays.answer())
 
 
 def run_cell(kernel: Kernel, code: str) -> tuple[Answer | None, Any]:
@@ -83,7 +81,6 @@ def run_cell(kernel: Kernel, code: str) -> tuple[Answer | None, Any]:
     ended_by = early or late or next((error for error, ends in reversed(shell.shown) if ends), None)
     if ended_by is not None:
         return _report(kernel, "execution_error", ended_by), None
-    _print_others(kernel, None)
     return None, result.result
 
 
@@ -104,36 +101,8 @@ def _interruption(kernel: Kernel, error: BaseException | None) -> BaseException 
 def _report(kernel: Kernel, code: str, error: BaseException) -> Answer:
     # What an exception says of itself may be code of the user's.
     try:
-        _print_others(kernel, error)
+        kernel.shell.print_shown(error)
         return kernel.interrupts.run(failure, code, error, kernel.limits, "", kernel.shell.hint(error))
     except BaseException as failed:  # interrupted, or out of memory, in the middle of that
         message = f"{class_name(type(error))}, which could not be described: {class_name(type(failed))}"
         return refusal(code, message, kernel.limits, error)
-
-
-def _print_others(kernel: Kernel, error: BaseException | None) -> None:
-    """IPython shows some failures and goes on (a rich representation that raises): they belong into stderr."""
-    for other, ends in kernel.shell.shown:
-        if not ends and other is not error:
-            with suppress(BaseException):  # what it says of itself is user code
-                print(kernel.shell.text_of(other), file=sys.stderr)
-
-
-def _result(kernel: Kernel, value: Any) -> tuple[Any, bool]:
-    if value is None:
-        return None, False
-    try:
-        return kernel.interrupts.run(_translated, value, kernel.limits)
-    except BaseException as error:  # interrupted, or out of memory, in our own code
-        return {
-            "json_compatible": False,
-            "type": cut(qualified_name(type(value)), kernel.limits.text_chars)[0],
-            "representation": f"<{class_name(type(value))} repr failed: {class_name(type(error))}>",
-        }, True
-
-
-def _translated(value: Any, limits: Limits) -> tuple[Any, bool]:
-    try:
-        return translate(value, limits)
-    except NotJsonError:
-        return opaque(value, limits), True

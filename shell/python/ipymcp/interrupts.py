@@ -68,6 +68,7 @@ class Interrupts:
         self._tracing = _Tracing()
         # Says whether a request waits to be read; looked at while background tasks run between requests.
         self.request_waits: Callable[[], bool] | None = None
+        self.raised = 0  # interruptions in the code of requests so far
 
     def install(self) -> None:
         """Makes this the handler of `INTERRUPT`, whatever user code made it; disarmed, with nothing deferred."""
@@ -133,6 +134,7 @@ class Interrupts:
             if prodded:
                 return  # what the prod was for is over
             if self._cancel is None or _runs_user_code(frame):
+                self.raised += 1
                 raise KeyboardInterrupt
             self._cancel(KeyboardInterrupt())
         elif self.request_waits is None:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from types import ModuleType
 from typing import Any
 
@@ -23,14 +23,17 @@ from IPython.utils.text import LSString, SList
 from traitlets import Type
 from traitlets.config import Config
 
+from ipymcp.callbacks import Callbacks
 from ipymcp.compiling import CellCompiler, needs_loop
-from ipymcp.display import CollectingPublisher, RecordingHook
+from ipymcp.display import CollectingPublisher, Displays, RecordingHook
 from ipymcp.eventloop import EventLoop
+from ipymcp.formatting import ValueFormatter
 from ipymcp.history import KEPT_EXECUTIONS, MemoryHistory
 from ipymcp.installing import Installer
 from ipymcp.lifetimes import Lifetimes
 from ipymcp.limits import Limits
 from ipymcp.names import SIX
+from ipymcp.payloads import PayloadFiles
 from ipymcp.plaincells import UNUSUAL_LINE_ENDS, PlainCells
 from ipymcp.raised import traceback_of
 from ipymcp.terminal import before_cell_magic, no_editor, print_page, shell_program
@@ -63,6 +66,7 @@ class NamespaceShell(InteractiveShell):
     own_bindings: dict[str, Any]
     own_history: MemoryHistory
     history_manager: Any
+    events: Any
 
     def begin(self, number: int) -> None:
         """Starts an execution: its number, nothing displayed, and no trap left open by an interruption."""
@@ -92,6 +96,14 @@ class NamespaceShell(InteractiveShell):
         self.own_history = MemoryHistory(shell=self, parent=self, enabled=False)
         self.history_manager = self.own_history
         self.configurables.append(self.own_history)
+
+    def init_events(self) -> None:
+        super().init_events()
+        self.events = Callbacks(self, self.events.callbacks)
+
+    def init_display_formatter(self) -> None:
+        self.display_formatter = ValueFormatter(self.limits.text_chars, parent=self)
+        self.configurables.append(self.display_formatter)
 
     def init_virtualenv(self) -> None:
         """Leaves sys.path alone: the embedding process chose the environment."""
@@ -191,6 +203,13 @@ class NamespaceShell(InteractiveShell):
         """The same for a magic that was used wrongly."""
         self.showtraceback((type(exc), exc, traceback_of(exc)))
 
+    def print_shown(self, ended_by: BaseException | None = None) -> None:
+        """Prints, to stderr, failures that ended nothing (a rich representation that raises) and are not the answer."""
+        for error, ends in self.shown:
+            if not ends and error is not ended_by:
+                with suppress(BaseException):  # what it says of itself is user code
+                    print(self.text_of(error), file=sys.stderr)
+
     def text_of(self, error: BaseException) -> str:
         """The bounded plain traceback of an exception."""
         return format_traceback(error, self.limits.traceback_chars)[0]
@@ -212,6 +231,11 @@ class NamespaceShell(InteractiveShell):
 
     def enable_gui(self, gui: str | None = None) -> None:
         """No GUI event loop is run."""
+
+    def displayed(self) -> Displays:
+        """What was displayed since `begin`."""
+        displays: Displays = self.display_pub.end()
+        return displays
 
     def system(self, cmd: str) -> None:
         """Runs a shell line with our descriptors; `_exit_code` is its status, negative for a signal."""
@@ -248,6 +272,7 @@ def make_shell(limits: Limits, event_loop: EventLoop, modules: dict[str, ModuleT
     NamespaceShell.protected_modules = modules
     NamespaceShell.shown = []
     CollectingPublisher.limits = limits
+    CollectingPublisher.files = PayloadFiles(scratch)
     directory = os.path.join(scratch, "ipython")
     profile = ProfileDir.create_profile_dir(os.path.join(directory, "profile_default"))
     shell: NamespaceShell = NamespaceShell.instance(

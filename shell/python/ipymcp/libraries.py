@@ -6,6 +6,7 @@ What user code sets itself comes later and wins. Nothing reaches child processes
 from __future__ import annotations
 
 import os
+import sys
 from contextlib import suppress
 from types import ModuleType
 
@@ -24,6 +25,13 @@ def adapt() -> None:
     """Call it once, before anything of the user's is imported."""
     after_import("matplotlib", _show_inline)
     after_import("pandas", _show_wide)
+
+
+def show_figures() -> None:
+    """Displays and closes open figures, as at the end of a cell."""
+    backend = sys.modules.get("matplotlib_inline.backend_inline")
+    if backend is not None:
+        backend.flush_figures()
 
 
 def _show_inline(matplotlib: ModuleType) -> None:

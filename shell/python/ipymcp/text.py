@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 ELLIPSIS = "…"
+_LAST_LINE_CHARS = 80  # beyond, it is no note about the whole
 # Control sequences of terminals (ECMA-48): CSI, strings (OSC, DCS, SOS, PM, APC) up to their end, single escapes.
 _SEQUENCE = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]{0,64}[ -/]{0,8}[@-~]"
@@ -36,6 +37,14 @@ def cut(text: str, limit: int) -> tuple[str, bool]:
     if len(visible) <= limit:
         return visible, False
     return visible[: limit - 1] + ELLIPSIS, True
+
+
+def cut_before_last_line(text: str, limit: int) -> str:
+    """At most `limit` characters; where something was cut, a short last line stays: tables state their shape there."""
+    end = escape(text[max(text.rfind("\n"), 0) :])
+    if len(text) <= limit or len(end) > min(_LAST_LINE_CHARS, limit // 2):
+        return cut(text, limit)[0]
+    return cut(text, limit - len(end))[0] + end
 
 
 def head_and_tail(text: str, limit: int) -> tuple[str, bool]:

@@ -1,0 +1,103 @@
+package shell
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"ipython-mcp/internal/bounds"
+	"ipython-mcp/internal/pictures"
+)
+
+// Image is a picture that was displayed, as it goes to the client.
+type Image struct {
+	MIME string
+	Data []byte
+}
+
+// Illustrated is the part of an answer that is not in its JSON: the images that its displays have placeholders for.
+type Illustrated struct {
+	Images []Image `json:"-"`
+	// Payloads is what Python wrote to files; nil once the displays have their placeholders.
+	Payloads []Payload `json:"payloads,omitempty"`
+}
+
+// Payload names the file that holds a binary payload of a display, below the scratch directory. Whoever decodes the answer owns it.
+type Payload struct {
+	Display int    `json:"display"` // index into the answer's displays
+	MIME    string `json:"mime"`
+	File    string `json:"file"`
+}
+
+// illustrate turns payloads into images and kept files, and writes their placeholders into the displays. It needs no turn.
+func (s *Shell) illustrate(displays []DisplayData, part *Illustrated) error {
+	placeholders := make(map[int]map[string]string) // by display and type
+	for _, payload := range part.Payloads {
+		if placeholders[payload.Display] == nil {
+			placeholders[payload.Display] = make(map[string]string)
+		}
+		placeholders[payload.Display][payload.MIME] = s.placeholder(payload, part)
+	}
+	part.Payloads = nil
+	for i, texts := range placeholders {
+		if i < 0 || i >= len(displays) {
+			return fmt.Errorf("cannot place a payload in display %d of %d", i, len(displays))
+		}
+		var err error
+		if displays[i].Data, err = filled(displays[i].Data, texts); err != nil {
+			return fmt.Errorf("cannot place the payloads of display %d: %v", i, err)
+		}
+	}
+	return nil
+}
+
+// filled returns a bundle with texts in the place of some payloads.
+func filled(bundle json.RawMessage, texts map[string]string) (json.RawMessage, error) {
+	data := make(map[string]any)
+	var present map[string]json.RawMessage
+	if err := json.Unmarshal(bundle, &present); err != nil {
+		return nil, err
+	}
+	for mime, payload := range present {
+		data[mime] = payload
+	}
+	for mime, text := range texts {
+		data[mime] = text
+	}
+	return bounds.CanonicalJSON(data)
+}
+
+// placeholder adds the image of a payload to the answer, or keeps its file, and says which.
+func (s *Shell) placeholder(payload Payload, part *Illustrated) string {
+	path := filepath.Join(s.scratch, filepath.Base(payload.File))
+	info, err := os.Stat(path)
+	if err != nil {
+		return fmt.Sprintf("<%s, lost: %v>", payload.MIME, err)
+	}
+	about := fmt.Sprintf("<%s, %d bytes, ", payload.MIME, info.Size())
+	if strings.HasPrefix(payload.MIME, "image/") {
+		picture, err := pictures.Load(path)
+		if err == nil {
+			// What cannot be removed goes with its directory at the end.
+			_ = os.Remove(path)
+			part.Images = append(part.Images, Image{picture.MIME(), picture.Data})
+			return imagePlaceholder(len(part.Images), picture)
+		}
+		about += fmt.Sprintf("not shown: %v; ", err)
+	}
+	kept, err := s.files.keep(path, info.Size(), payload.MIME)
+	if err != nil {
+		return about + fmt.Sprintf("not kept: %v>", err)
+	}
+	return about + "in the file " + kept + ">"
+}
+
+func imagePlaceholder(number int, p pictures.Picture) string {
+	scaled := ""
+	if p.Original.X != p.Width || p.Original.Y != p.Height {
+		scaled = fmt.Sprintf(", scaled down from %dx%d", p.Original.X, p.Original.Y)
+	}
+	return fmt.Sprintf("<image %d of this answer: %dx%d %s%s>", number, p.Width, p.Height, p.Format, scaled)
+}

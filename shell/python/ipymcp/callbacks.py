@@ -1,0 +1,26 @@
+"""IPython's events, whose callbacks after a cell can be interrupted: one of them draws figures. Main thread."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.events import EventManager, available_events
+
+if TYPE_CHECKING:
+    from ipymcp.ipyshell import NamespaceShell
+
+
+class Callbacks(EventManager):
+    """Takes over what was registered already."""
+
+    def __init__(self, shell: NamespaceShell, registered: dict[str, list[Any]]) -> None:
+        super().__init__(shell, available_events)
+        self.callbacks = registered
+
+    def trigger(self, event: str, *args: Any, **kwargs: Any) -> None:
+        run = partial(super().trigger, event, *args, **kwargs)
+        if event.startswith("post_"):
+            self.shell.event_loop.interrupts.run(run)
+        else:
+            run()
