@@ -15,6 +15,10 @@ type queue struct {
 // Ticket is a place in the queue. Release it exactly when it is no longer wanted, whether its turn came or not; releasing again does
 // nothing.
 type Ticket struct {
+	// Ask puts the questions of the operation's code to a person. It is set before the ticket is handed to the operation; nil: nobody can be
+	// asked.
+	Ask Asker
+
 	queue *queue
 	place *list.Element // nil once released; guarded by queue.mu
 	turn  chan struct{} // closed when the ticket reaches the front

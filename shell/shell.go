@@ -70,6 +70,7 @@ type Shell struct {
 
 	watcher    Watcher         // set by Watch before the first operation; nil: nobody
 	told       json.RawMessage // what Python compares; used by the ticket whose turn it is
+	asking     *asking         // of the ticket whose turn it is; nil: nobody can be asked
 	executions executions
 	files      files
 	background *bounds.Stream // output between operations; belongs to the ticket whose turn it is
@@ -190,6 +191,12 @@ func (s *Shell) within(ctx context.Context, t *Ticket, r *recording, work func()
 	}
 	defer func() { s.output.Redirect(s.background, s.background) }()
 
+	s.asking = s.newAsking(t.Ask, r)
+	defer func() {
+		s.asking.end()
+		s.asking = nil
+	}()
+
 	i := s.newInterrupter()
 	defer i.end()
 	defer context.AfterFunc(ctx, i.interruptUntilOver)()
@@ -201,26 +208,18 @@ func (s *Shell) exchange(op string, args, value any) error {
 	s.request++
 	tools := s.watched()
 	request, err := json.Marshal(struct {
-		ID    int             `json:"id"`
-		Op    string          `json:"op"`
-		Args  any             `json:"args"`
-		Tools json.RawMessage `json:"tools,omitempty"`
-	}{s.request, op, args, news(tools, s.told)})
+		ID     int             `json:"id"`
+		Op     string          `json:"op"`
+		Args   any             `json:"args"`
+		Tools  json.RawMessage `json:"tools,omitempty"`
+		CanAsk bool            `json:"can_ask,omitempty"`
+	}{s.request, op, args, news(tools, s.told), s.asking != nil})
 	if err != nil {
 		return fmt.Errorf("cannot encode the %s request: %v", op, err)
 	}
-	raw, err := s.engine.Call(request)
+	reply, err := s.replyTo(op, request)
 	if err != nil {
-		return fmt.Errorf("%w (%v)", ErrEnded, err)
-	}
-	var reply struct {
-		ID       int                             `json:"id"`
-		Value    json.RawMessage                 `json:"value"`
-		Bindings json.RawMessage                 `json:"bindings"`
-		Fault    *struct{ Type, Message string } `json:"fault"`
-	}
-	if err := json.Unmarshal(raw, &reply); err != nil {
-		return fmt.Errorf("cannot decode the reply to %s: %v", op, err)
+		return err
 	}
 	if reply.ID != s.request {
 		return fmt.Errorf("the reply to %s carries id %d instead of %d", op, reply.ID, s.request)
@@ -237,6 +236,33 @@ func (s *Shell) exchange(op string, args, value any) error {
 		return fmt.Errorf("cannot decode the answer of %s: %v", op, err)
 	}
 	return nil
+}
+
+// fromPython is a frame of Python's: the reply to a request, or what comes before it.
+type fromPython struct {
+	ID       int                             `json:"id"`
+	Value    json.RawMessage                 `json:"value"`
+	Bindings json.RawMessage                 `json:"bindings"`
+	Fault    *struct{ Type, Message string } `json:"fault"`
+	Ask      *asked                          `json:"ask"`
+	Withdraw int                             `json:"withdraw"` // number of the question that is given up
+}
+
+// replyTo sends a request and returns the reply; what Python asks meanwhile is put to who can be asked.
+func (s *Shell) replyTo(op string, request []byte) (reply fromPython, err error) {
+	var broken error
+	err = s.engine.Call(request, func(frame []byte) bool {
+		reply = fromPython{}
+		broken = json.Unmarshal(frame, &reply)
+		return broken != nil || !s.asking.follow(reply.Ask, reply.Withdraw)
+	})
+	switch {
+	case err != nil:
+		return reply, fmt.Errorf("%w (%v)", ErrEnded, err)
+	case broken != nil:
+		return reply, fmt.Errorf("cannot decode the reply to %s: %v", op, broken)
+	}
+	return reply, nil
 }
 
 // Fail ends a start that never came to Start: every operation answers err. Call it instead of Start.

@@ -22,28 +22,38 @@ type fakeEngine struct {
 	mu          sync.Mutex
 	ops         []string
 	interrupted chan struct{}
+
+	take func(frame []byte) bool // of the call that runs
+	sent chan string             // what was sent beside requests
 }
 
-func (e *fakeEngine) Call(request []byte) ([]byte, error) {
+func (e *fakeEngine) Call(request []byte, take func([]byte) bool) error {
 	var r struct {
 		ID   int
 		Op   string
 		Args map[string]any
 	}
 	if err := json.Unmarshal(request, &r); err != nil {
-		return nil, err
+		return err
 	}
 	e.mu.Lock()
 	e.ops = append(e.ops, r.Op)
 	e.mu.Unlock()
+	e.take = take
 	reply := `"value": {}`
 	if r.Op != "start" && e.reply != nil {
 		reply = e.reply(r.Op, r.Args)
 	}
 	if reply == "" {
-		return nil, errors.New("the connection is gone")
+		return errors.New("the connection is gone")
 	}
-	return fmt.Appendf(nil, `{"id": %d, %s}`, r.ID, reply), nil
+	take(fmt.Appendf(nil, `{"id": %d, %s}`, r.ID, reply))
+	return nil
+}
+
+func (e *fakeEngine) Send(frame []byte) error {
+	e.sent <- string(frame)
+	return nil
 }
 
 func (e *fakeEngine) Interrupt() bool {
@@ -85,7 +95,7 @@ func (o *fakeOutput) print(stdout, stderr string) {
 func newTestShell(t *testing.T, reply func(op string, args map[string]any) string) (*Shell, *fakeEngine, *fakeOutput) {
 	t.Helper()
 	output := &fakeOutput{}
-	engine := &fakeEngine{output: output, reply: reply, interrupted: make(chan struct{}, 1)}
+	engine := &fakeEngine{output: output, reply: reply, interrupted: make(chan struct{}, 1), sent: make(chan string, 1)}
 	limits := bounds.Defaults()
 	limits.TextChars = 20
 	return New(Options{Engine: engine, Output: output, Limits: limits, Scratch: t.TempDir()}), engine, output

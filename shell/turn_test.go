@@ -47,9 +47,9 @@ type recordingEngine struct {
 	requests *[]string
 }
 
-func (e recordingEngine) Call(request []byte) ([]byte, error) {
+func (e recordingEngine) Call(request []byte, take func([]byte) bool) error {
 	*e.requests = append(*e.requests, string(request))
-	return e.Engine.Call(request)
+	return e.Engine.Call(request, take)
 }
 
 // tools returns the member "tools" of each request, none for one without it.

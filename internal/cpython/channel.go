@@ -15,15 +15,16 @@ import (
 // maximumFrame bounds what a reply may claim to be long, so that a damaged header is an error and not an allocation: 1 GiB.
 const maximumFrame = 1 << 30
 
-// ErrClosed is returned by Call and Receive when the interpreter's end of the channel is gone.
+// ErrClosed is returned by Call, Send and Receive when the interpreter's end of the channel is gone.
 var ErrClosed = errors.New("the Python interpreter has ended")
 
 // Channel carries frames between goroutines and the interpreter: an 8-byte big-endian length, then that many bytes. Receive is for the
-// frame that the interpreter sends by itself at its start; after that, each Call writes one request and reads one reply.
+// frame that the interpreter sends by itself at its start; after that, each Call writes one request and reads frames up to its reply.
 type Channel struct {
 	python int // the interpreter's descriptor; close-on-exec, owned by Python once Main runs
 
 	exchange sync.Mutex // one Call at a time
+	writing  sync.Mutex // one frame at a time
 	file     *os.File
 
 	state   sync.Mutex // guards waiting
@@ -62,8 +63,9 @@ func (c *Channel) Receive() ([]byte, error) {
 	return frame, nil
 }
 
-// Call sends one request and waits for its reply, however long Python takes. It may be called from any goroutine; calls do not overlap.
-func (c *Channel) Call(request []byte) ([]byte, error) {
+// Call sends one request and hands over the frames that Python sends then, until take says that one was the reply, however long Python takes.
+// It may be called from any goroutine; calls do not overlap.
+func (c *Channel) Call(request []byte, take func(frame []byte) (last bool)) error {
 	c.exchange.Lock()
 	defer c.exchange.Unlock()
 	c.setWaiting(true)
@@ -71,14 +73,32 @@ func (c *Channel) Call(request []byte) ([]byte, error) {
 	defer guardWhileRunning()()
 	defer combineWrites()()
 
-	frame := make([]byte, 8, 8+len(request))
-	binary.BigEndian.PutUint64(frame, uint64(len(request)))
-	if _, err := c.file.Write(append(frame, request...)); err != nil {
-		return nil, ErrClosed
+	if err := c.Send(request); err != nil {
+		return err
 	}
-	reply, err := c.Receive()
-	FlushC()
-	return reply, err
+	for {
+		frame, err := c.Receive()
+		FlushC()
+		if err != nil {
+			return err
+		}
+		if take(frame) {
+			return nil
+		}
+	}
+}
+
+// Send writes one frame. Beside the requests of Call, these are answers to what Python asks before its reply. It may be called from any goroutine, and
+// blocks while Python does not read.
+func (c *Channel) Send(frame []byte) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	whole := make([]byte, 8, 8+len(frame))
+	binary.BigEndian.PutUint64(whole, uint64(len(frame)))
+	if _, err := c.file.Write(append(whole, frame...)); err != nil {
+		return ErrClosed
+	}
+	return nil
 }
 
 // guardInterval is how often the signal handlers are put back while user code may be replacing them, and how long output is collected.

@@ -81,8 +81,17 @@ func runScenario(scenario func(*session) error) int {
 	return status
 }
 
+// call sends code and returns the one frame that comes back.
+func (s *session) call(code string) (reply []byte, err error) {
+	err = s.channel.Call([]byte(code), func(frame []byte) bool {
+		reply = frame
+		return true
+	})
+	return reply, err
+}
+
 func (s *session) eval(code, want string) error {
-	reply, err := s.channel.Call([]byte(code))
+	reply, err := s.call(code)
 	if err != nil {
 		return fmt.Errorf("%.60s: %w", code, err)
 	}
@@ -159,6 +168,27 @@ var scenarios = map[string]func(*session) error{
 	"carries large frames": func(s *session) error {
 		return s.evalAll("len('"+strings.Repeat("x", 64<<20)+"')", strconv.Itoa(64<<20), "len('é' * 3)", "3")
 	},
+	"answers what is asked before the reply": func(s *session) error {
+		var asked []string
+		var reply string
+		answer := strings.Repeat("x", 1<<20)
+		err := s.channel.Call([]byte("[ask('first'), len(ask('second'))]"), func(frame []byte) bool {
+			reply = string(frame)
+			if text, is := strings.CutPrefix(reply, "ask "); is {
+				asked = append(asked, text)
+				if err := s.channel.Send([]byte(answer)); err != nil {
+					reply = err.Error()
+					return true
+				}
+				return false
+			}
+			return true
+		})
+		if want := fmt.Sprintf("['%s', %d]", answer, len(answer)); err != nil || reply != want || strings.Join(asked, " ") != "first second" {
+			return fmt.Errorf("%v was asked, the reply is %.60q, %v", asked, reply, err)
+		}
+		return s.eval("1 + 1", "2")
+	},
 	"interrupts what blocks": func(s *session) error {
 		for _, code := range []string{
 			"time.sleep(600)",
@@ -178,7 +208,7 @@ var scenarios = map[string]func(*session) error{
 		for _, code := range []string{
 			"os.system('sleep 0.2')", "os.system('true')", "signal.signal(signal.SIGINT, signal.SIG_IGN)",
 		} {
-			if _, err := s.channel.Call([]byte(code)); err != nil {
+			if _, err := s.call(code); err != nil {
 				return err
 			}
 		}
@@ -198,7 +228,7 @@ var scenarios = map[string]func(*session) error{
 			}
 		}()
 		for range 2000 {
-			reply, err := s.channel.Call([]byte("1 + 1"))
+			reply, err := s.call("1 + 1")
 			if err != nil || (string(reply) != "2" && string(reply) != "KeyboardInterrupt") {
 				return fmt.Errorf("got %q, %v", reply, err)
 			}
@@ -256,7 +286,7 @@ var scenarios = map[string]func(*session) error{
 	},
 	"foreign signals are reported whatever user code does": func(s *session) error {
 		for _, set := range []string{"None", "signal.signal(signal.SIGTERM, signal.SIG_IGN)", "signal.signal(signal.SIGTERM, signal.SIG_DFL)"} {
-			if _, err := s.channel.Call([]byte(set)); err != nil {
+			if _, err := s.call(set); err != nil {
 				return err
 			}
 			if err := fromOutside("TERM"); err != nil {
@@ -325,10 +355,10 @@ var scenarios = map[string]func(*session) error{
 		return s.eval("atexit.register(os.write, 2, b'atexit ran\\n') and None", "None")
 	},
 	"a call after the end fails": func(s *session) error {
-		if _, err := s.channel.Call([]byte("stop()")); !errors.Is(err, cpython.ErrClosed) {
+		if _, err := s.call("stop()"); !errors.Is(err, cpython.ErrClosed) {
 			return fmt.Errorf("got %v", err)
 		}
-		if _, err := s.channel.Call([]byte("1")); !errors.Is(err, cpython.ErrClosed) {
+		if _, err := s.call("1"); !errors.Is(err, cpython.ErrClosed) {
 			return fmt.Errorf("got %v", err)
 		}
 		return nil

@@ -14,14 +14,16 @@ import (
 	"ipython-mcp/shell"
 )
 
-// scriptedEngine is an interpreter that runs cells written for it: "wait" blocks until interrupted or released,
-// anything else returns.
+// scriptedEngine is an interpreter that runs cells written for it: "wait" blocks until interrupted or released, "ask"
+// asks with the rest of the cell as the prompt and returns what it is told, anything else returns.
 type scriptedEngine struct {
 	mu        sync.Mutex
 	ran       []string
 	started   chan string // gets the code of each cell that starts to wait
 	release   chan struct{}
 	interrupt chan struct{}
+	told      chan []byte // answers to what was asked
+	canAsk    []bool      // what the requests said
 }
 
 func newScriptedEngine() *scriptedEngine {
@@ -29,21 +31,25 @@ func newScriptedEngine() *scriptedEngine {
 		started:   make(chan string, 1<<14),
 		release:   make(chan struct{}),
 		interrupt: make(chan struct{}, 1),
+		told:      make(chan []byte, 1),
 	}
 }
 
-func (e *scriptedEngine) Call(request []byte) ([]byte, error) {
+func (e *scriptedEngine) Call(request []byte, take func([]byte) bool) error {
 	var r struct {
-		ID   int
-		Op   string
-		Args struct{ Code string }
+		ID     int
+		Op     string
+		Args   struct{ Code string }
+		CanAsk bool `json:"can_ask"`
 	}
 	if err := json.Unmarshal(request, &r); err != nil {
-		return nil, err
+		return err
 	}
+	result := []byte("null")
 	if r.Op == "execute" {
 		e.mu.Lock()
 		e.ran = append(e.ran, r.Args.Code)
+		e.canAsk = append(e.canAsk, r.CanAsk)
 		e.mu.Unlock()
 		if strings.HasPrefix(r.Args.Code, "wait") {
 			e.started <- r.Args.Code
@@ -52,8 +58,22 @@ func (e *scriptedEngine) Call(request []byte) ([]byte, error) {
 			case <-e.interrupt:
 			}
 		}
+		if prompt, asks := strings.CutPrefix(r.Args.Code, "ask "); asks {
+			take(fmt.Appendf(nil, `{"id":%d,"ask":{"number":1,"prompt":%q}}`, r.ID, prompt))
+			select {
+			case result = <-e.told:
+			case <-e.interrupt:
+				take(fmt.Appendf(nil, `{"id":%d,"withdraw":1}`, r.ID))
+			}
+		}
 	}
-	return fmt.Appendf(nil, `{"id":%d,"value":{"ok":true,"execution_count":1}}`, r.ID), nil
+	take(fmt.Appendf(nil, `{"id":%d,"value":{"ok":true,"execution_count":1,"result":%s}}`, r.ID, result))
+	return nil
+}
+
+func (e *scriptedEngine) Send(frame []byte) error {
+	e.told <- frame
+	return nil
 }
 
 func (e *scriptedEngine) Interrupt() bool {

@@ -44,6 +44,8 @@ class Conversation:
 
     def __init__(self, settings: Settings | None = None) -> None:
         self.settings = settings or Settings()
+        # Whether requests say that their client can be asked.
+        self.can_ask = False
         self._number = 0
         self._scratch = tempfile.TemporaryDirectory()
         self.scratch = Path(self._scratch.name)
@@ -128,7 +130,26 @@ class Conversation:
     def send(self, op: str, **args: Any) -> None:
         """Sends a request without waiting for the reply."""
         self._number += 1
-        self.send_frame(json.dumps({"id": self._number, "op": op, "args": args}).encode())
+        request = {"id": self._number, "op": op, "args": args, "can_ask": self.can_ask}
+        self.send_frame(json.dumps(request).encode())
+
+    def question(self) -> dict[str, Any]:
+        """The next frame, which has to be a question of the last request."""
+        frame = self._receive()
+        assert (frame["id"], set(frame)) == (self._number, {"id", "ask"}), frame
+        question: dict[str, Any] = frame["ask"]
+        return question
+
+    def withdrawn(self) -> int:
+        """The next frame, which has to give a question up; its number."""
+        frame = self._receive()
+        assert (frame["id"], set(frame)) == (self._number, {"id", "withdraw"}), frame
+        number: int = frame["withdraw"]
+        return number
+
+    def reply_to_question(self, number: int, **said: str) -> None:
+        """Answers a question, with text or a refusal."""
+        self.send_frame(json.dumps({"answer": {"number": number, **said}}).encode())
 
     def send_frame(self, frame: bytes) -> None:
         """Sends any bytes as a frame."""

@@ -62,6 +62,16 @@ def receive(size):
     return bytes(data)
 
 
+def send(text):
+    frame = text.encode()
+    connection.sendall(struct.pack(">Q", len(frame)) + frame)
+
+
+def ask(question):
+    send("ask " + question)
+    return receive(struct.unpack(">Q", receive(8))[0]).decode()
+
+
 signal.signal(signal.SIGSTKFLT, on_interrupt)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 while True:
@@ -73,5 +83,4 @@ while True:
     except (Exception, KeyboardInterrupt) as error:
         running = False
         answer = type(error).__name__
-    reply = answer.encode()
-    connection.sendall(struct.pack(">Q", len(reply)) + reply)
+    send(answer)

@@ -103,6 +103,21 @@ class Interrupts:
             self._armed = before
             self._cancel = cancel_before
 
+    def shield(self, code: Callable[..., T], *arguments: Any) -> T:
+        """Calls our own code that user code has called; an interruption raises behind it, or in a `run` within it."""
+        before, cancel_before = self._armed, self._cancel
+        self._armed, self._cancel = False, None
+        if before:
+            self._tracing.pause()
+        try:
+            return code(*arguments)
+        finally:
+            if before:
+                self._tracing.resume()
+            self._cancel, self._armed = cancel_before, before
+            if before:
+                self.raise_deferred()
+
     def raise_deferred(self) -> None:
         """Raises for a signal that came before the user's code began."""
         if self._deferred:

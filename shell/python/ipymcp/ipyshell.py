@@ -35,6 +35,7 @@ from ipymcp.limits import Limits
 from ipymcp.names import SIX
 from ipymcp.payloads import PayloadFiles
 from ipymcp.plaincells import UNUSUAL_LINE_ENDS, PlainCells
+from ipymcp.questions import Questions
 from ipymcp.raised import traceback_of
 from ipymcp.terminal import before_cell_magic, no_editor, print_page, shell_program
 from ipymcp.tracebacks import format_traceback
@@ -47,7 +48,7 @@ _RUNNERS = ("run_cell", "run_cell_async", "run_ast_nodes", "run_code", "transfor
 
 
 class NamespaceShell(InteractiveShell):
-    """One per process. `limits` and `event_loop` are set by `make_shell` before anything runs."""
+    """One per process. `limits`, `event_loop` and `questions` are set by `make_shell` before anything runs."""
 
     displayhook_class = Type(RecordingHook)
     display_pub_class = Type(CollectingPublisher)
@@ -55,6 +56,7 @@ class NamespaceShell(InteractiveShell):
 
     limits: Limits
     event_loop: EventLoop
+    questions: Questions
     installer: Installer
     plain_cells: PlainCells
     lifetimes: Lifetimes
@@ -221,8 +223,11 @@ class NamespaceShell(InteractiveShell):
         raise SystemExit
 
     def ask_yes_no(self, prompt: str, default: Any = None, interrupt: Any = None) -> bool:
-        """There is nobody to ask; callers of this know what to do then."""
-        raise StdinNotImplementedError("nobody can be asked")
+        """The answer of a person; callers know what to do where nobody can be asked."""
+        obstacle = self.questions.obstacle()
+        if obstacle is not None:
+            raise StdinNotImplementedError(f"ask_yes_no() {obstacle}")
+        return bool(super().ask_yes_no(prompt, default, interrupt))
 
     def debugger(self, force: bool = False) -> None:
         """There is nobody to command a debugger."""
@@ -263,10 +268,13 @@ class NamespaceShell(InteractiveShell):
             raise subprocess.CalledProcessError(status, cmd)
 
 
-def make_shell(limits: Limits, event_loop: EventLoop, modules: dict[str, ModuleType], scratch: str) -> NamespaceShell:
+def make_shell(
+    limits: Limits, event_loop: EventLoop, questions: Questions, modules: dict[str, ModuleType], scratch: str
+) -> NamespaceShell:
     """The process's one shell, on a fresh `__main__`; `modules` are the protected bindings."""
     NamespaceShell.limits = limits
     NamespaceShell.event_loop = event_loop
+    NamespaceShell.questions = questions
     NamespaceShell.installer = Installer()
     NamespaceShell.lifetimes = Lifetimes()
     NamespaceShell.protected_modules = modules

@@ -11,6 +11,7 @@ from ipymcp.eventloop import EventLoop
 from ipymcp.forks import ForkGuard
 from ipymcp.handlers import guard
 from ipymcp.interrupts import Interrupts, default_handlers
+from ipymcp.questions import Questions
 from ipymcp.starting import StartError, start
 from ipymcp.streams import StandardStreams
 
@@ -27,7 +28,8 @@ class Server:
         self._channel = Channel(descriptor)
         self._interrupts = Interrupts()
         self._event_loop = EventLoop(self._interrupts)
-        self._streams = StandardStreams()
+        self._questions = Questions(self._channel, self._interrupts)
+        self._streams = StandardStreams(self._questions)
         self._forks = ForkGuard(self._channel, self._event_loop, self._streams)
         self._kernel: Kernel | None = None
         self._operations: dict[str, Operation] = {"start": self._start}
@@ -53,6 +55,8 @@ class Server:
             return True
         if request is None:
             return False
+        if "answer" in request:  # to a question that was given up
+            return True
         reply = self._reply(request)
         self._forks.leave_if_child(_error_of(reply))
         self._send(reply)
@@ -70,6 +74,7 @@ class Server:
         number = request.get("id")
         try:
             self._prepare()
+            self._questions.begin(request)
             operation = self._operations.get(request["op"])
             if operation is None:
                 raise RequestError(0, f"operation {request['op']!r} is unknown, or comes before start")
@@ -80,6 +85,7 @@ class Server:
         except BaseException as error:  # nothing that an operation raises may end the loop
             return {"id": number, "fault": _fault(error)}
         finally:
+            self._questions.end()
             self._streams.restore_builtins()
             self._streams.flush()
 

@@ -17,6 +17,7 @@ from ipymcp import choosing
 from ipymcp.eventloop import EventLoop
 from ipymcp.interrupts import Interrupts
 from ipymcp.limits import Limits
+from ipymcp.questions import Questions
 from ipymcp.streams import StandardStreams
 from ipymcp.text import cut
 
@@ -52,13 +53,15 @@ def start(args: dict[str, Any], interrupts: Interrupts, event_loop: EventLoop, s
     sys.path[:0] = args["library_paths"] or []
     # The working directory, last: what lies in it replaces nothing.
     sys.path.append("")
-    shell, bindings = _build(args, limits, event_loop)
+    shell, bindings = _build(args, limits, event_loop, streams.questions)
     from ipymcp.kernel import Kernel
 
     return Kernel(limits, shell, interrupts, event_loop, streams, bindings)
 
 
-def _build(args: dict[str, Any], limits: Limits, event_loop: EventLoop) -> tuple[NamespaceShell, dict[str, str]]:
+def _build(
+    args: dict[str, Any], limits: Limits, event_loop: EventLoop, questions: Questions
+) -> tuple[NamespaceShell, dict[str, str]]:
     from ipymcp import pools, reloading
     from ipymcp.ipyshell import make_shell
 
@@ -69,7 +72,7 @@ def _build(args: dict[str, Any], limits: Limits, event_loop: EventLoop) -> tuple
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            shell = make_shell(limits, event_loop, dict(loaded.values()), args["scratch"])
+            shell = make_shell(limits, event_loop, questions, dict(loaded.values()), args["scratch"])
             pools.install(shell.user_module)
     except BaseException as error:  # whatever it is, the other side has to hear of it
         said = f"the IPython shell could not be made: {type(error).__name__}: {error}"

@@ -1,8 +1,8 @@
 """The standard streams and builtins that user code counts on, repaired before each request. Main thread.
 
 stdout and stderr are unbuffered UTF-8 text over descriptors 1 and 2, whatever the locale is: the embedding process sees
-all that is written there, and collects what is small. stdin reads descriptor 0, which is `/dev/null`. Nothing here can
-ask a person: `input` and `getpass` say so at once.
+all that is written there, and collects what is small. stdin reads descriptor 0, which is `/dev/null`: only `input` and
+`getpass` can ask a person.
 """
 
 from __future__ import annotations
@@ -13,23 +13,28 @@ import io
 import os
 import subprocess
 import sys
-from typing import Any, NoReturn
+from typing import Any
 
-_NO_TERMINAL = "this server has no terminal to read from; put the value into a variable instead"
+from ipymcp.prompts import make_getpass, make_input
+from ipymcp.questions import Questions
 
 
 class StandardStreams:
     """Our three streams, and the builtins as they were at the start."""
 
-    def __init__(self) -> None:
-        vars(builtins)["input"] = _no_input
-        vars(getpass)["getpass"] = _no_password
+    def __init__(self, questions: Questions) -> None:
+        self.questions = questions
+        vars(builtins)["input"] = make_input(questions, self._is_our_stdin)
+        vars(getpass)["getpass"] = make_getpass(questions, self._is_our_stdin)
         sys.breakpointhook = _no_debugger
         os.system = _system  # type: ignore[assignment]
         self._builtins = dict(vars(builtins))
         self._stdin = _open(0)
         self._stdout = _open(1)
         self._stderr = _open(2)
+
+    def _is_our_stdin(self, stream: Any) -> bool:
+        return stream is self._stdin
 
     def restore(self) -> None:
         """Puts back what user code closed, replaced or deleted."""
@@ -88,16 +93,6 @@ def _system(command: str | bytes | os.PathLike[str]) -> int:
     sys.audit("os.system", os.fsencode(command))
     status = subprocess.call(os.fsdecode(command), shell=True, close_fds=False)
     return -status if status < 0 else status << 8
-
-
-def _no_input(_prompt: object = "", /) -> NoReturn:
-    """Raises at once: nobody could answer."""
-    raise EOFError(f"input() cannot ask: {_NO_TERMINAL}")
-
-
-def _no_password(_prompt: str = "Password: ", _stream: object = None, **_options: object) -> NoReturn:
-    """Raises at once: nobody could answer."""
-    raise EOFError(f"getpass() cannot ask: {_NO_TERMINAL}")
 
 
 def _no_debugger(*_arguments: object, **_options: object) -> None:

@@ -1,0 +1,85 @@
+"""`input` and `getpass` of user code: they ask a person through the client. Main thread; elsewhere they raise at once.
+
+The prompt is printed as at a terminal, and the line ends with the answer, which itself is never printed. Where user
+code has put a stream of its own in the place of `sys.stdin`, they read from that, as CPython does.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import getpass
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from types import FrameType
+from typing import Any
+
+from ipymcp.questions import Questions, UnansweredError
+
+_NO_PROMPT: Any = object()
+
+
+def make_input(questions: Questions, is_ours: Callable[[Any], bool]) -> Callable[..., str]:
+    """What takes the place of `builtins.input`; `is_ours` tells our own `sys.stdin` from one of the user's."""
+    plain = builtins.input
+
+    @functools.wraps(plain)
+    def ask(prompt: object = _NO_PROMPT, /) -> str:
+        given = () if prompt is _NO_PROMPT else (prompt,)
+        streams = [getattr(sys, name, None) for name in ("stdin", "stdout", "stderr")]
+        if None in streams or not is_ours(streams[0]):
+            return plain(*given)
+        if _commands_debugger(sys._getframe(1)):
+            raise EOFError("the debugger cannot ask: this server has no terminal to read its commands from")
+        sys.audit("builtins.input", *given or (None,))
+        _flush(streams[2])
+        answer = _asked(questions, "input", str(*given), streams[1], secret=False)
+        sys.audit("builtins.input/result", answer)
+        return answer
+
+    return ask
+
+
+def make_getpass(questions: Questions, is_ours: Callable[[Any], bool]) -> Callable[..., str]:
+    """The same for `getpass.getpass`."""
+    plain = getpass.getpass
+
+    @functools.wraps(plain)
+    def ask(prompt: str = "Password: ", stream: Any = None, **options: Any) -> str:
+        if not is_ours(getattr(sys, "stdin", None)):
+            answer: str = getpass.fallback_getpass(prompt, stream, **options)  # type: ignore[attr-defined]
+            return answer
+        return _asked(questions, "getpass", prompt, stream or sys.stdout, secret=True)
+
+    return ask
+
+
+def _asked(questions: Questions, function: str, prompt: str, stream: Any, *, secret: bool) -> str:
+    obstacle = questions.obstacle()
+    if obstacle is not None:
+        raise EOFError(f"{function}() {obstacle}")
+    stream.write(prompt)
+    _flush(stream)
+    try:
+        answer = questions.ask(prompt, secret=secret)
+    except UnansweredError as error:
+        raise EOFError(f"{function}() {error}") from None
+    if prompt:
+        stream.write("\n")
+    return answer
+
+
+def _flush(stream: Any) -> None:
+    with suppress(Exception):  # as CPython's own input does
+        stream.flush()
+
+
+def _commands_debugger(frame: FrameType) -> bool:
+    """Whether the caller is a debugger that wants its next command. It needs a terminal, not a question for each."""
+    debuggers = sys.modules.get("bdb")
+    return (
+        debuggers is not None
+        and frame.f_globals.get("__name__") == "cmd"
+        and isinstance(frame.f_locals.get("self"), debuggers.Bdb)
+    )
