@@ -18,13 +18,13 @@ type lateEngine struct {
 	hits    int
 }
 
-func (e *lateEngine) Call(request []byte) ([]byte, error) {
+func (e *lateEngine) Call(request []byte, take func([]byte) bool) error {
 	var r struct {
 		ID int
 		Op string
 	}
 	if err := json.Unmarshal(request, &r); err != nil {
-		return nil, err
+		return err
 	}
 	switch r.Op {
 	case "execute":
@@ -36,8 +36,11 @@ func (e *lateEngine) Call(request []byte) ([]byte, error) {
 		}
 		e.listing = false
 	}
-	return fmt.Appendf(nil, `{"id": %d, "value": {"ok": true}}`, r.ID), nil
+	take(fmt.Appendf(nil, `{"id": %d, "value": {"ok": true}}`, r.ID))
+	return nil
 }
+
+func (e *lateEngine) Send([]byte) error { return nil }
 
 func (e *lateEngine) Interrupt() bool {
 	if e.listing {

@@ -27,7 +27,7 @@ func (s *session) accept(line []byte) job {
 	case refused != nil:
 		return s.refusal(m.id, refused)
 	case m.method == "":
-		// A response. The server asks clients nothing, so it is late or was never wanted.
+		s.answered(m)
 		return job{}
 	case m.id == nil:
 		s.notified(m)
@@ -81,6 +81,7 @@ func (s *session) initialize(r *request) job {
 		line, ok, err = r.handleMessage(peer{session: s})
 		s.mu.Lock()
 		s.initialized = s.initialized || ok && err == nil
+		s.elicits = showsForms(r.params)
 		s.mu.Unlock()
 	}()
 	return job{run: send}
@@ -115,6 +116,7 @@ func (r *request) prepareCall() *protocolError {
 	}
 	if c.tool = r.session.server.tool(decodeString(name)); c.tool != nil && !c.tool.unqueued {
 		c.ticket = r.session.server.namespace.Reserve()
+		c.ticket.Ask = r.session.asker(c)
 	}
 	r.call = c
 	return nil

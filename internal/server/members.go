@@ -29,6 +29,16 @@ func members(raw []byte, yield func(key string, value json.RawMessage)) bool {
 	return true
 }
 
+// member returns a member of an object, the last one of that name; nil where there is none, and where raw is no object.
+func member(raw []byte, name string) (found json.RawMessage) {
+	members(raw, func(key string, value json.RawMessage) {
+		if key == name {
+			found = value
+		}
+	})
+	return found
+}
+
 func skipSpace(raw []byte, i int) int {
 	for i < len(raw) && (raw[i] == ' ' || raw[i] == '\t' || raw[i] == '\r' || raw[i] == '\n') {
 		i++

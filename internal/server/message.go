@@ -16,6 +16,8 @@ type message struct {
 	id     json.RawMessage // a string or a number exactly as sent; nil where there is none
 	method string          // empty: a response
 	params json.RawMessage // nil where there is none or null
+
+	result, failure json.RawMessage // of a response; one of them is nil
 }
 
 // protocolError is a JSON-RPC error.
@@ -45,7 +47,6 @@ func parseMessage(line []byte) (message, *protocolError) {
 	}
 	var m message
 	var version, method json.RawMessage
-	response := false
 	isObject := members(line, func(key string, value json.RawMessage) {
 		switch key {
 		case "jsonrpc":
@@ -56,15 +57,17 @@ func parseMessage(line []byte) (message, *protocolError) {
 			method = value
 		case "params":
 			m.params = value
-		case "result", "error":
-			response = true
+		case "result":
+			m.result = value
+		case "error":
+			m.failure = value
 		}
 	})
 	if !isObject {
 		return message{}, refuse(mcp.INVALID_REQUEST, "%s", notAnObject(line))
 	}
-	if response && method == nil {
-		return message{}, nil
+	if method == nil && (m.result != nil || m.failure != nil) {
+		return m, nil
 	}
 	if bytes.Equal(m.params, null) {
 		m.params = nil

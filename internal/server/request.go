@@ -88,12 +88,7 @@ func (s *session) holds(r *request) bool {
 // cancelRequest withdraws a request on behalf of the client; nothing will be sent for it. An id that is not in flight
 // is ignored. initialize cannot be cancelled.
 func (s *session) cancelRequest(params json.RawMessage) {
-	var id json.RawMessage
-	members(params, func(key string, value json.RawMessage) {
-		if key == "requestId" {
-			id = value
-		}
-	})
+	id := member(params, "requestId")
 	if id == nil || !isRequestID(id) {
 		return
 	}

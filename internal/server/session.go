@@ -43,6 +43,9 @@ type session struct {
 	ready       bool                       // the client has finished the legacy handshake
 	initialized bool                       // initialize has been answered
 	listeners   map[string]json.RawMessage // ids of the subscriptions/listen requests that wait for tools/list_changed
+	elicits     bool                       // the client can put a form to its user
+	asked       int                        // questions so far
+	questions   map[string]chan<- message  // open ones, by their ids; nil once no response can come any more
 }
 
 func newSession(ctx context.Context, server *Server, id string, in io.Reader, out io.Writer) *session {
@@ -55,6 +58,7 @@ func newSession(ctx context.Context, server *Server, id string, in io.Reader, ou
 		changed:   make(chan struct{}, 1),
 		inflight:  make(map[string]*request),
 		listeners: make(map[string]json.RawMessage),
+		questions: make(map[string]chan<- message),
 	}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	s.out = &writer{out: out, failed: func(err error) {
@@ -91,11 +95,14 @@ func (s *session) serve(ctx context.Context) error {
 func (s *session) end() {
 	s.out.closed.Store(true)
 	s.cancel(errSessionEnded)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closeQuestionsLocked()
 }
 
 func (s *session) ended() bool { return s.ctx.Err() != nil }
 
-// inputEnds is the reader's last act. Subscriptions have nothing to wait for any more.
+// inputEnds is the reader's last act. Subscriptions and questions have nothing to wait for any more.
 func (s *session) inputEnds(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,6 +115,7 @@ func (s *session) inputEnds(err error) {
 			r.cancel(errSessionEnded)
 		}
 	}
+	s.closeQuestionsLocked()
 	s.settleLocked()
 }
 

@@ -70,14 +70,20 @@ func errorMessage(id json.RawMessage, e *protocolError) []byte {
 
 // notificationMessage encodes a notification; params may be nil.
 func notificationMessage(method string, params any) ([]byte, error) {
+	return requestMessage("", method, params)
+}
+
+// requestMessage encodes a request of the server's own; without an id it is a notification. params may be nil.
+func requestMessage(id, method string, params any) ([]byte, error) {
 	b := new(bytes.Buffer)
 	body := struct {
 		JSONRPC string `json:"jsonrpc"`
+		ID      string `json:"id,omitempty"`
 		Method  string `json:"method"`
 		Params  any    `json:"params,omitempty"`
-	}{"2.0", method, params}
+	}{"2.0", id, method, params}
 	if err := encode(b, body); err != nil {
-		return nil, fmt.Errorf("cannot encode the notification %s: %v", method, err)
+		return nil, fmt.Errorf("cannot encode the message %s: %v", method, err)
 	}
 	return b.Bytes(), nil
 }
