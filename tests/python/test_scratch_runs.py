@@ -170,3 +170,11 @@ def test_registered_tools_stay_as_they_were(talk: Conversation) -> None:
     described = talk.ask("describe", symbol="tool")
     talk.scratch_run("def tool(n: str, more: int) -> int: return n\ndel f")
     assert talk.ask("describe", symbol="tool") == described
+
+
+def test_nothing_of_it_is_kept_in_memory(talk: Conversation) -> None:
+    talk.execute("import gc, weakref\nclass Big: pass\nseen = []")
+    for _ in range(3):
+        talk.ask("execute", code="big = Big(); seen.append(weakref.ref(big)); big", persist=False)
+    talk.execute("gc.collect()")  # IPython remembers the last result
+    assert talk.result("[ref() is None for ref in seen]") == [True, True, True]

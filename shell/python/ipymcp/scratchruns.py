@@ -27,7 +27,7 @@ class ScratchRun:
         self._namespace: dict[Any, Any] = shell.user_module.__dict__
         self._before = dict(self._namespace)
         self._inputs = [(inputs, list(inputs)) for inputs in (history.input_hist_parsed, history.input_hist_raw)]
-        self._outputs = history.output_hist, dict(history.output_hist)
+        self._tables = [(table, dict(table)) for table in (history.output_hist, shell.user_ns_hidden)]
         lasts = ((hook, ("_", "__", "___")), (history, ("_i", "_ii", "_iii", "_i00")))
         self._lasts = [(owner, name, getattr(owner, name)) for owner, names in lasts for name in names]
         self._builtins = _RunBuiltins()
@@ -46,9 +46,9 @@ class ScratchRun:
                 namespace[name] = value
         for inputs, kept in self._inputs:
             inputs[:] = kept
-        outputs, kept_outputs = self._outputs
-        outputs.clear()
-        outputs.update(kept_outputs)
+        for table, kept_entries in self._tables:
+            table.clear()
+            table.update(kept_entries)
         for owner, name, value in self._lasts:
             setattr(owner, name, value)
 
