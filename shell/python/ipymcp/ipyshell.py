@@ -6,7 +6,6 @@ Main thread. It writes nothing to disk but in its scratch directory, and prints 
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
@@ -19,7 +18,6 @@ from IPython.core.error import StdinNotImplementedError
 from IPython.core.inputtransformer2 import leading_empty_lines
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.profiledir import ProfileDir
-from IPython.utils.text import LSString, SList
 from traitlets import Type
 from traitlets.config import Config
 
@@ -37,7 +35,8 @@ from ipymcp.payloads import PayloadFiles
 from ipymcp.plaincells import UNUSUAL_LINE_ENDS, PlainCells
 from ipymcp.questions import Questions
 from ipymcp.raised import traceback_of
-from ipymcp.terminal import before_cell_magic, no_editor, print_page, shell_program
+from ipymcp.shelllines import ShellLines
+from ipymcp.terminal import before_cell_magic, no_editor, print_page
 from ipymcp.tracebacks import format_traceback
 
 # What every `__main__` module has, and what `multiprocessing` and `inspect` read from it.
@@ -47,7 +46,7 @@ _MAIN_ATTRIBUTES = {"__name__": "__main__", "__doc__": None, "__package__": None
 _RUNNERS = ("run_cell", "run_cell_async", "run_ast_nodes", "run_code", "transform_cell", "transform_ast")
 
 
-class NamespaceShell(InteractiveShell):
+class NamespaceShell(ShellLines, InteractiveShell):
     """One per process. `limits`, `event_loop` and `questions` are set by `make_shell` before anything runs."""
 
     displayhook_class = Type(RecordingHook)
@@ -57,7 +56,6 @@ class NamespaceShell(InteractiveShell):
     limits: Limits
     event_loop: EventLoop
     questions: Questions
-    installer: Installer
     plain_cells: PlainCells
     lifetimes: Lifetimes
     # That of the execution that runs: IPython counts on before its end.
@@ -241,31 +239,6 @@ class NamespaceShell(InteractiveShell):
         """What was displayed since `begin`."""
         displays: Displays = self.display_pub.end()
         return displays
-
-    def system(self, cmd: str) -> None:
-        """Runs a shell line with our descriptors; `_exit_code` is its status, negative for a signal."""
-        expanded = self.installer.check(self.var_expand(cmd, depth=1))
-        sys.stdout.flush()
-        sys.stderr.flush()
-        self._note_status(cmd, subprocess.call(expanded, shell=True, executable=shell_program()))
-
-    system_raw = system_piped = system
-
-    def getoutput(self, cmd: str, split: bool = True, depth: int = 0) -> Any:
-        """The output of a shell line, both streams together. An interruption ends it and is not swallowed."""
-        expanded = self.installer.check(self.var_expand(cmd, depth=depth + 1))
-        output, errors = subprocess.PIPE, subprocess.STDOUT
-        done = subprocess.run(expanded, shell=True, executable=shell_program(), stdout=output, stderr=errors)
-        text = done.stdout.decode("utf-8", "backslashreplace").replace("\r\n", "\n")
-        self._note_status(cmd, done.returncode)
-        return SList(text.splitlines()) if split else LSString(text)
-
-    def _note_status(self, cmd: str, status: int) -> None:
-        status = 128 - status if status > 128 else status
-        self.user_ns["_exit_code"] = status
-        self.installer.refresh()
-        if getattr(self, "system_raise_on_error", False) and status:
-            raise subprocess.CalledProcessError(status, cmd)
 
 
 def make_shell(
