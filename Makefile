@@ -89,6 +89,10 @@ bench: build build/fastmcp/.made ## print speed and memory as ratios measured in
 	go run ./tests/bench -binary bin/ipython-mcp -fastmcp-path $(CURDIR)/build/fastmcp/lib/python3.14/site-packages
 	go test -run '^$$' -bench . -benchtime 1s ./internal/bounds ./internal/server
 
+.PHONY: soak
+soak: build ## run a session of mixed calls for two hours and watch its memory
+	IPYTHON_MCP_TEST_BINARY=$(CURDIR)/bin/ipython-mcp IPYTHON_MCP_TEST_SOAK=2h go test -v -timeout 3h -run TestSoak ./tests/
+
 .PHONY: clean
 clean: ## remove what was built
 	rm -rf bin build internal/bundle/data/*.tar.zst
