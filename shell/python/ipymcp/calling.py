@@ -7,6 +7,7 @@ from collections.abc import Awaitable
 from typing import Any
 
 from ipymcp.describing import readable_signature
+from ipymcp.display import Displays
 from ipymcp.errors import Fields, failure, refusal
 from ipymcp.kernel import Answer, Kernel
 from ipymcp.libraries import show_figures
@@ -47,7 +48,7 @@ def call(kernel: Kernel, answer: Answer, function: Any, arguments: dict[str, Any
     answer["error"] = error
     show_figures()
     kernel.shell.print_shown()
-    displays = kernel.shell.displayed()
+    displays: Displays = kernel.shell.display_pub.end()
     answer["truncated"] |= displays.cut
     return answer | displays.answer() if displays.shown else answer
 

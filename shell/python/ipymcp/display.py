@@ -27,7 +27,7 @@ class RecordingHook(DisplayHook):
         self.check_for_underscore()
         if result is None or self.quiet():
             return
-        self.shell.display_formatter.expect(result)
+        self.shell.own_formatter.expect(result)
         self.update_user_ns(result)
         self.fill_exec_result(result)
 

@@ -9,6 +9,7 @@ import asyncio
 from contextlib import nullcontext
 from typing import Any
 
+from ipymcp.display import Displays
 from ipymcp.errors import failure, refusal
 from ipymcp.kernel import Answer, Kernel
 from ipymcp.raised import is_a, traceback_of
@@ -58,7 +59,7 @@ def _run(kernel: Kernel, code: str, answer: Answer) -> None:
     else:
         answer["error"] = error
         truncated["traceback"] = error["traceback_truncated"]
-    displays = kernel.shell.displayed()
+    displays: Displays = kernel.shell.display_pub.end()
     truncated["display_data"], truncated["items"] = displays.cut, displays.omitted
     answer.update(displays.answer())
 

@@ -23,7 +23,7 @@ from traitlets.config import Config
 
 from ipymcp.callbacks import Callbacks
 from ipymcp.compiling import CellCompiler, needs_loop
-from ipymcp.display import CollectingPublisher, Displays, RecordingHook
+from ipymcp.display import CollectingPublisher, RecordingHook
 from ipymcp.eventloop import EventLoop
 from ipymcp.formatting import ValueFormatter
 from ipymcp.history import KEPT_EXECUTIONS, MemoryHistory
@@ -65,6 +65,7 @@ class NamespaceShell(ShellLines, InteractiveShell):
     protected_modules: dict[str, ModuleType]
     own_bindings: dict[str, Any]
     own_history: MemoryHistory
+    own_formatter: ValueFormatter
     history_manager: Any
     events: Any
 
@@ -76,6 +77,7 @@ class NamespaceShell(ShellLines, InteractiveShell):
             self.__dict__.pop(name, None)
         if self.history_manager is not self.own_history:
             self.history_manager = self.own_history
+        self.display_formatter = self.own_formatter
         self.display_pub.begin()
         for trap, leave in ((self.builtin_trap, "deactivate"), (self.display_trap, "unset")):
             if trap._nested_level:
@@ -102,8 +104,9 @@ class NamespaceShell(ShellLines, InteractiveShell):
         self.events = Callbacks(self, self.events.callbacks)
 
     def init_display_formatter(self) -> None:
-        self.display_formatter = ValueFormatter(self.limits.text_chars, parent=self)
-        self.configurables.append(self.display_formatter)
+        self.own_formatter = ValueFormatter(self.limits.text_chars, parent=self)
+        self.display_formatter = self.own_formatter
+        self.configurables.append(self.own_formatter)
 
     def init_virtualenv(self) -> None:
         """Leaves sys.path alone: the embedding process chose the environment."""
@@ -234,11 +237,6 @@ class NamespaceShell(ShellLines, InteractiveShell):
 
     def enable_gui(self, gui: str | None = None) -> None:
         """No GUI event loop is run."""
-
-    def displayed(self) -> Displays:
-        """What was displayed since `begin`."""
-        displays: Displays = self.display_pub.end()
-        return displays
 
 
 def make_shell(

@@ -62,7 +62,7 @@ def _json_or_opaque(value: Any, limits: Limits) -> tuple[Any, bool, bool]:
 
 def _formatted(kernel: Kernel, value: Any, exclude: tuple[str, ...]) -> tuple[dict[Any, Any], dict[Any, Any]]:
     """The MIME bundle of the value; a failure of its methods is shown as any other that ends nothing."""
-    formatter = kernel.shell.display_formatter
+    formatter = kernel.shell.own_formatter
     include = ("text/plain",) if formatter.value_displayed else None
     try:
         return kernel.interrupts.run(formatter.format, value, include, exclude)
