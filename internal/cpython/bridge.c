@@ -147,11 +147,30 @@ static void report(int number) {
 	(void)written;
 }
 
+/* A forked child before restore_in_child has run: the signal does there what it would do afterwards. */
+static void route_in_child(int number, siginfo_t *info, void *context) {
+	uintptr_t function = atomic_load(&chained[number].function);
+	if (function == (uintptr_t)SIG_DFL || function == atomic_load(&go_handler)) {
+		struct sigaction ends;
+		memset(&ends, 0, sizeof ends);
+		ends.sa_handler = SIG_DFL;
+		__sigaction(number, &ends, NULL);
+		raise(number); /* takes effect when this handler returns */
+	} else if (function != (uintptr_t)SIG_IGN) {
+		call_chained(function, number, info, context);
+	}
+}
+
 /* The routing handler. Async-signal-safe. A signal from elsewhere ends the server. A SIGTERM or SIGHUP does so also from within,
  * unless user code handles it, and reaches such a handler in any case. SIGINT from within reaches user code's handler; where that is
  * the default, which would end the process, it does nothing. */
 static void route(int number, siginfo_t *info, void *context) {
 	int saved = errno;
+	if ((int)getpid() != atomic_load(&server_pid)) {
+		route_in_child(number, info, context);
+		errno = saved;
+		return;
+	}
 	uintptr_t function = atomic_load(&chained[number].function);
 	int handled = function != (uintptr_t)SIG_DFL && function != (uintptr_t)SIG_IGN && function != atomic_load(&go_handler);
 	int own = info->si_code <= 0 && info->si_pid == atomic_load(&server_pid);

@@ -351,6 +351,12 @@ var scenarios = map[string]func(*session) error{
 		}
 		return s.nothingReported()
 	},
+	"a child that is terminated right after the fork is no end of ours": func(s *session) error {
+		if err := s.eval("fork_and_terminate_at_once()", "None"); err != nil {
+			return err
+		}
+		return s.nothingReported()
+	},
 	"ends orderly": func(s *session) error {
 		return s.eval("atexit.register(os.write, 2, b'atexit ran\\n') and None", "None")
 	},

@@ -39,6 +39,16 @@ def fork_and_terminate():
     return os.WTERMSIG(os.waitpid(pid, 0)[1])
 
 
+def fork_and_terminate_at_once():
+    for _ in range(300):
+        pid = os.fork()
+        if pid == 0:
+            time.sleep(600)
+            os._exit(0)
+        os.kill(pid, signal.SIGTERM)
+        assert os.WTERMSIG(os.waitpid(pid, 0)[1]) == signal.SIGTERM
+
+
 def exec_and_terminate():
     child = subprocess.Popen([sys.executable, "-c", "import time; print(flush=True); time.sleep(600)"], stdout=subprocess.PIPE)
     child.stdout.readline()
