@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -12,8 +14,34 @@ func temporaryRoots() []string {
 	return slices.DeleteFunc([]string{os.TempDir(), "/tmp", "/var/tmp"}, func(root string) bool { return !utf8.ValidString(root) })
 }
 
-// chooseScratch finds a path for the private directory of this server: spooled output, and what IPython wants to write. It is made when
-// CPython is up, because a CPython that cannot initialize ends the process itself, and would leave it behind.
+// scratch is the private directory of this server: spooled output, and what IPython wants to write. It is made when CPython is up,
+// because a CPython that cannot initialize ends the process itself, and would leave it behind.
+type scratch struct {
+	path string
+
+	mu      sync.Mutex
+	removed bool // for good: the process ends
+}
+
+// make makes the directory.
+func (s *scratch) make() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.removed {
+		return errors.New("the server is ending")
+	}
+	return os.Mkdir(s.path, 0o700)
+}
+
+// remove removes it, or keeps it from being made.
+func (s *scratch) remove() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.removed = true
+	return os.RemoveAll(s.path)
+}
+
+// chooseScratch finds a path for the private directory.
 func chooseScratch() (string, error) {
 	var first error
 	for _, root := range temporaryRoots() {

@@ -28,7 +28,7 @@ type process struct {
 	log     *slog.Logger
 	family  *children.Family
 	cache   *bundle.Cache
-	scratch string
+	scratch scratch
 	channel *cpython.Channel
 	stacks  *cpython.Stacks
 	kernel  *shell.Shell
@@ -81,10 +81,10 @@ func assemble(c config) (p *process, err error) {
 		return p, err
 	}
 	p.cache, p.cleanups = cache, append(p.cleanups, cleanup)
-	if p.scratch, err = chooseScratch(); err != nil {
+	if p.scratch.path, err = chooseScratch(); err != nil {
 		return p, err
 	}
-	p.cleanups = append(p.cleanups, func() error { return os.RemoveAll(p.scratch) })
+	p.cleanups = append(p.cleanups, p.scratch.remove)
 	if p.channel, err = cpython.NewChannel(); err != nil {
 		return p, err
 	}
@@ -119,7 +119,7 @@ func (p *process) assembleServer() (err error) {
 	}
 	p.cleanups = append(p.cleanups, func() error { p.family.End(childrenGrace); return nil })
 	p.kernel = shell.New(shell.Options{
-		Engine: p.channel, Output: p.stdio, Limits: p.config.limits, Scratch: p.scratch, InterruptChildren: p.family.Interrupt,
+		Engine: p.channel, Output: p.stdio, Limits: p.config.limits, Scratch: p.scratch.path, InterruptChildren: p.family.Interrupt,
 		Stack: p.stacks.Read,
 	})
 	p.server, err = server.New(server.Options{
@@ -187,7 +187,7 @@ func (p *process) startNamespace(python interpreter) {
 	if _, err := p.channel.Receive(); err != nil {
 		return // CPython could not initialize; Main returns or ends the process, with CPython's own message
 	}
-	if err := os.Mkdir(p.scratch, 0o700); err != nil {
+	if err := p.scratch.make(); err != nil {
 		failure := &shell.StartupError{Phase: "shell", Message: fmt.Sprintf("cannot create the temporary directory: %v", err)}
 		p.kernel.Fail(failure)
 		if p.reportFailure(failure) {
