@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from ipymcp.formatting import ValueFormatter
 from ipymcp.kernel import Kernel
 from ipymcp.limits import Limits
 from ipymcp.payloads import is_visual
 from ipymcp.text import cut, cut_before_last_line
 from ipymcp.translation import NotJsonError, opaque, translate
 from ipymcp.typenames import class_name, qualified_name
+
+_BUILT_IN = frozenset({bool, int, float, str, list, tuple, dict, set, frozenset})
 
 
 def result_of(kernel: Kernel, value: Any) -> tuple[Any, bool]:
@@ -21,6 +24,8 @@ def result_of(kernel: Kernel, value: Any) -> tuple[Any, bool]:
         return None, False
     interruptions = kernel.interrupts.raised
     result, was_cut, is_json = _translated(kernel, value)
+    if is_json and _has_no_pictures(type(value), kernel.shell.own_formatter):
+        return result, was_cut
     if kernel.interrupts.raised > interruptions:
         return result, was_cut  # whoever interrupted the value's methods does not want to wait for them once more
     data, metadata = _formatted(kernel, value, ("text/plain",) if is_json else ())
@@ -34,6 +39,13 @@ def result_of(kernel: Kernel, value: Any) -> tuple[Any, bool]:
         if _essence(shown) not in _essence(result["representation"]):
             result["text"] = shown
     return result, was_cut
+
+
+def _has_no_pictures(cls: type, formatter: ValueFormatter) -> bool:
+    """Whether the class is one of Python's own that nobody has given a form beside its text."""
+    if cls not in _BUILT_IN:
+        return False
+    return not any(cls in each.type_printers for mime, each in formatter.formatters.items() if mime != "text/plain")
 
 
 def _essence(text: str) -> str:
