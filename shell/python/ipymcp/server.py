@@ -43,6 +43,7 @@ class Server:
             while self._serve_one():
                 pass
         self._event_loop.close()
+        self._streams.retire()
 
     def _serve_one(self) -> bool:
         if self._channel.fileno() >= 0:

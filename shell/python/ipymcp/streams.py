@@ -24,6 +24,7 @@ class StandardStreams:
 
     def __init__(self, questions: Questions) -> None:
         self.questions = questions
+        self._askers = builtins.input, getpass.getpass
         vars(builtins)["input"] = make_input(questions, self._is_our_stdin)
         vars(getpass)["getpass"] = make_getpass(questions, self._is_our_stdin)
         sys.breakpointhook = _no_debugger
@@ -56,6 +57,13 @@ class StandardStreams:
         for name, value in self._builtins.items():
             if value is not None and present.get(name) is None:
                 present[name] = value
+
+    def retire(self) -> None:
+        """Takes back what asks a person, for what runs while the interpreter finalizes.
+
+        It refers to the streams, which would outlive what a verbose interpreter tells of its end through them.
+        """
+        vars(builtins)["input"], vars(getpass)["getpass"] = self._askers
 
     def flush(self) -> None:
         """Writes out what is buffered, in our streams and in those that user code put in their place. Never fails."""
