@@ -6,14 +6,14 @@ import (
 )
 
 // What a cell, native code and other processes write to descriptor 1 comes out in the order in which it was written,
-// although small writes are collected. Each cell writes a, b, c and so on.
+// although small writes are collected. Each cell writes a, b, c and so on; what Python has of an unfinished line comes before a new process.
 var orders = map[string]string{
-	"print and os.write":        "for x in 'ac': print(x, end='') or os.write(1, bytes([ord(x) + 1]))",
-	"a text layer of one's own": "print('a', end=''); io.TextIOWrapper(sys.stdout.buffer, write_through=True).write('b')",
-	"a duplicate":               "fd = os.dup(1)\nprint('a', end=''); os.write(fd, b'b'); print('c', end=''); os.write(fd, b'd')",
-	"writev":                    "print('a', end=''); os.writev(1, [b'b', b'c']); print('d', end='')",
-	"sendfile": "open('s.txt', 'w').write('b')\nprint('a', end='')\n" +
-		"os.sendfile(1, os.open('s.txt', os.O_RDONLY), 0, 1)\nprint('c', end='')",
+	"print and os.write":        "for x in 'ac': print(x) or os.write(1, bytes([ord(x) + 1]))",
+	"a text layer of one's own": "print('a'); io.TextIOWrapper(sys.stdout.buffer, write_through=True).write('b')",
+	"a duplicate":               "fd = os.dup(1)\nprint('a'); os.write(fd, b'b'); print('c'); os.write(fd, b'd')",
+	"writev":                    "print('a'); os.writev(1, [b'b', b'c']); print('d')",
+	"sendfile": "open('s.txt', 'w').write('b')\nprint('a')\n" +
+		"os.sendfile(1, os.open('s.txt', os.O_RDONLY), 0, 1)\nprint('c')",
 	"os.system":         "print('a', end=''); os.system('printf b'); print('c', end=''); os.system('printf d')",
 	"subprocess":        "for x in 'ac': print(x, end=''); subprocess.run(['printf', chr(ord(x) + 1)])",
 	"posix_spawn":       "print('a', end=''); os.waitpid(os.posix_spawn('/bin/echo', ['echo', '-n', 'b'], {}), 0); print('c', end='')",
@@ -21,16 +21,16 @@ var orders = map[string]string{
 	"fork":              "print('a', end='')\npid = os.fork()\nif not pid: print('b', end='', flush=True); os._exit(0)\nos.waitpid(pid, 0)\nprint('c', end='')",
 	"a pool":            "print('a', end='')\nwith multiprocessing.get_context('fork').Pool(1) as p: p.map(print, 'b')\nprint('c', end='')",
 	"spawn":             "print('a', end='')\np = multiprocessing.get_context('spawn').Process(target=os.write, args=(1, b'b'))\np.start(); p.join()\nprint('c', end='')",
-	"a child on demand": childOnDemand + "print('a', end=''); p.stdin.write(b'x'); p.stdin.flush(); os.read(r, 1); print('c', end='')",
-	"a child by socket": childOnDemand + "print('a', end=''); near.send(b'x'); os.read(r, 1); print('c', end='')",
-	"a child by signal": childOnDemand + "print('a', end=''); os.kill(p.pid, signal.SIGUSR1); os.read(r, 1); print('c', end='')",
-	"C's puts":          "C = ctypes.CDLL(None)\nprint('a', end=''); C.putchar(98); C.fflush(None); print('c', end=''); C.putchar(100)",
-	"the C library's own write": "C = ctypes.CDLL('libc.so.6')\nprint('a', end=''); C.write(1, b'b', 1); print('c', end='')\n" +
+	"a child on demand": childOnDemand + "print('a'); p.stdin.write(b'x'); p.stdin.flush(); os.read(r, 1); print('c')",
+	"a child by socket": childOnDemand + "print('a'); near.send(b'x'); os.read(r, 1); print('c')",
+	"a child by signal": childOnDemand + "print('a'); os.kill(p.pid, signal.SIGUSR1); os.read(r, 1); print('c')",
+	"C's puts":          "C = ctypes.CDLL(None)\nprint('a'); C.putchar(98); C.fflush(None); print('c'); C.putchar(100)",
+	"the C library's own write": "C = ctypes.CDLL('libc.so.6')\nprint('a'); C.write(1, b'b', 1); print('c')\n" +
 		"C.write(1, b'd', 1)",
-	"descriptor 1 taken away and given back": "saved = os.dup(1)\nprint('a', end=''); os.dup2(os.open('f.txt', os.O_CREAT | os.O_WRONLY), 1)\n" +
-		"print('x', end=''); os.dup2(saved, 1); print('b', end='')\nprint('c' if open('f.txt').read() == 'x' else 'no', end='')",
+	"descriptor 1 taken away and given back": "saved = os.dup(1)\nprint('a'); os.dup2(os.open('f.txt', os.O_CREAT | os.O_WRONLY), 1)\n" +
+		"print('x'); os.dup2(saved, 1); print('b')\nprint('c' if open('f.txt').read() == 'x\\n' else 'no', end='')",
 	"threads":         "def f(x): print(x, end='')\nfor x in 'abcd': t = threading.Thread(target=f, args=(x,)); t.start(); t.join()",
-	"large and small": "for x in 'abcdefgh': print(x, end='') if ord(x) % 2 else print(x * 20_000, end='')",
+	"large and small": "for x in 'abcdefgh': print(x) if ord(x) % 2 else print(x * 20_000, end='')",
 }
 
 // childOnDemand is a child that writes b once it is told to, through its stdin, a socket or a signal, and then says so through a pipe.

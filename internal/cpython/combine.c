@@ -117,8 +117,9 @@ static int collect(const char *data, size_t length) {
 	return taken;
 }
 
+/* Writing nothing writes out what is collected: so Python asks for that. */
 ssize_t write(int fd, const void *data, size_t length) {
-	if (fd == STDOUT_FILENO && length < LARGE_BYTES && atomic_load_explicit(&collecting, memory_order_relaxed) && !holding &&
+	if (fd == STDOUT_FILENO && length > 0 && length < LARGE_BYTES && atomic_load_explicit(&collecting, memory_order_relaxed) && !holding &&
 		collect(data, length)) {
 		return (ssize_t)length;
 	}
@@ -181,11 +182,8 @@ static void in_child(void) {
 static int audit(const char *event, void *arguments, void *data) {
 	(void)arguments;
 	(void)data;
-
 	if (strcmp(event, "ctypes.dlsym") == 0 || strcmp(event, "ctypes.dlsym/handle") == 0) {
 		bypass();
-	} else if (strcmp(event, "subprocess.Popen") == 0 || strcmp(event, "os.posix_spawn") == 0) {
-		combine_flush(); /* they may not come by fork */
 	}
 	return 0;
 }

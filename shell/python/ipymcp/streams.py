@@ -1,8 +1,8 @@
 """The standard streams and builtins that user code counts on, repaired before each request. Main thread.
 
-stdout and stderr are unbuffered UTF-8 text over descriptors 1 and 2, whatever the locale is: the embedding process sees
-all that is written there, and collects what is small. stdin reads descriptor 0, which is `/dev/null`: only `input` and
-`getpass` can ask a person.
+stdout and stderr are line-buffered UTF-8 text over descriptors 1 and 2, whatever the locale is; nothing is buffered
+below, because the embedding process sees all that is written there, and collects what is small. stdin reads
+descriptor 0, which is `/dev/null`: only `input` and `getpass` can ask a person.
 """
 
 from __future__ import annotations
@@ -13,10 +13,13 @@ import io
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from typing import Any
 
 from ipymcp.prompts import make_getpass, make_input
 from ipymcp.questions import Questions
+
+_PROCESS_STARTS = frozenset({"subprocess.Popen", "os.posix_spawn", "os.fork", "os.forkpty", "os.system", "os.exec"})
 
 
 class StandardStreams:
@@ -33,6 +36,14 @@ class StandardStreams:
         self._stdin = _open(0)
         self._stdout = _open(1)
         self._stderr = _open(2)
+        sys.addaudithook(self._flush_before_a_process)
+
+    def _flush_before_a_process(self, event: str, _arguments: object) -> None:
+        """What is unfinished of a line comes before what a new process writes, and is in no child a second time."""
+        if event in _PROCESS_STARTS:
+            self.flush()
+            with suppress(OSError):
+                os.write(1, b"")  # the embedding process writes out what it has collected
 
     def _is_our_stdin(self, stream: Any) -> bool:
         return stream is self._stdin
@@ -83,7 +94,7 @@ def _open(descriptor: int) -> Any:
         raw = io.FileIO(os.devnull, "w" if writable else "r")
     raw.name = name
     buffer: Any = raw if writable else io.BufferedReader(raw)
-    return io.TextIOWrapper(buffer, "utf-8", "backslashreplace", write_through=writable)
+    return io.TextIOWrapper(buffer, "utf-8", "backslashreplace", line_buffering=writable)
 
 
 def _usable(stream: Any, descriptor: int) -> bool:
