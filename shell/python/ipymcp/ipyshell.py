@@ -225,9 +225,7 @@ class NamespaceShell(ShellLines, InteractiveShell):
 
     def ask_yes_no(self, prompt: str, default: Any = None, interrupt: Any = None) -> bool:
         """The answer of a person; callers know what to do where nobody can be asked."""
-        obstacle = self.questions.obstacle()
-        if obstacle is not None:
-            raise StdinNotImplementedError(f"ask_yes_no() {obstacle}")
+        self.questions.require("ask_yes_no", StdinNotImplementedError)
         return bool(super().ask_yes_no(prompt, default, interrupt))
 
     def debugger(self, force: bool = False) -> None:

@@ -56,9 +56,7 @@ def make_getpass(questions: Questions, is_ours: Callable[[Any], bool]) -> Callab
 
 
 def _asked(questions: Questions, function: str, prompt: str, stream: Any, *, secret: bool) -> str:
-    obstacle = questions.obstacle()
-    if obstacle is not None:
-        raise EOFError(f"{function}() {obstacle}")
+    questions.require(function)
     stream.write(prompt)
     _flush(stream)
     try:

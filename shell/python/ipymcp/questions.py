@@ -45,8 +45,13 @@ class Questions:
         """No request runs."""
         self._request = None
 
-    def obstacle(self) -> str | None:
-        """Why nobody can be asked now, None if somebody can."""
+    def require(self, function: str, refusal: type[Exception] = EOFError) -> None:
+        """Raises where the function that wants to ask can ask nobody now."""
+        obstacle = self._obstacle()
+        if obstacle is not None:
+            raise refusal(f"{function}() {obstacle}")
+
+    def _obstacle(self) -> str | None:
         if self._channel.fileno() < 0:
             return "cannot ask from a child process; ask in the session and hand the answer over"
         if get_ident() != self._thread:
