@@ -12,6 +12,8 @@
 // from the moment it starts to the moment its reply is there. What arrives between operations is kept for the next execution's
 // background_output.
 //
+// What user code asks a person ([Question]) is put to the [Asker] of the ticket whose turn it is, on a goroutine that ends with the question.
+//
 // All methods may be called from any goroutine. Nothing here knows cgo or MCP: the interpreter is an [Engine], the descriptors are an
 // [Output]. The embedded Python package under python/ is the other half; shell/answers.go is the form of what crosses.
 package shell

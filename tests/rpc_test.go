@@ -25,6 +25,7 @@ type rpcError struct {
 
 // notification is a message that the server sent by itself.
 type notification struct {
+	ID     json.RawMessage // of a request; nil: none
 	Method string
 	Params json.RawMessage
 }
@@ -54,7 +55,7 @@ func (s *server) receiveLocked(line []byte) {
 	}
 	s.messages = append(s.messages, line)
 	if m.Method != nil {
-		s.requests = append(s.requests, notification{*m.Method, m.Params})
+		s.requests = append(s.requests, notification{m.ID, *m.Method, m.Params})
 		return
 	}
 	if _, twice := s.responses[string(m.ID)]; twice && string(m.ID) != "null" {
@@ -193,7 +194,12 @@ func (s *server) promptly(method string, params any) json.RawMessage {
 
 func (s *server) initialize(revision string) json.RawMessage {
 	s.t.Helper()
-	result, refused := s.request("initialize", initializeParams(revision))
+	return s.shakeHands(initializeParams(revision))
+}
+
+func (s *server) shakeHands(params map[string]any) json.RawMessage {
+	s.t.Helper()
+	result, refused := s.request("initialize", params)
 	if refused != nil {
 		s.t.Fatalf("initialize was refused: %+v", *refused)
 	}

@@ -12,6 +12,8 @@
 // it: register_tool and unregister_tool take a turn, and the namespace reports to the watcher in the turn of every other
 // operation. tools/list and the arrival of a call read one immutable view of it and never wait.
 //
+// What running code asks its user goes out as a request of the session's own (elicit.go).
+//
 // # Goroutines
 //
 // A session has one reader at a time. What must keep the order of arrival (reserving a place in the namespace's

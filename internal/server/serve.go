@@ -14,7 +14,7 @@ import (
 // serve answers a request, except initialize. Two kinds take a short way that leads to the same answer: ping, and
 // tools/call of a tool that exists, both in the legacy era. HandleMessage decodes a message about ten times, which
 // costs more than the rest of a call. It adds nothing to a legacy call that this server uses: no hook touches calls,
-// no tool is a task, none asks the client back.
+// no tool is a task, none asks the client through it.
 func (r *request) serve() {
 	switch {
 	case r.call != nil && r.call.tool != nil:
