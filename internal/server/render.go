@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"strings"
 
+	"ipython-mcp/internal/bounds"
 	"ipython-mcp/shell"
 )
 
 // The text block of an answer is for people, and for clients that do not look at structuredContent: readable as it
 // stands, without JSON around it, in the order in which a terminal would have shown it.
 
-// page collects parts of a text block, each on lines of its own.
+// page collects parts of a text block, each on lines of its own and as a terminal would show it.
 type page struct{ strings.Builder }
 
 func (p *page) add(part string) {
@@ -22,7 +23,7 @@ func (p *page) add(part string) {
 	if p.Len() > 0 && !strings.HasSuffix(p.String(), "\n") {
 		p.WriteByte('\n')
 	}
-	p.WriteString(part)
+	p.WriteString(bounds.Shown(part))
 }
 
 func (p *page) addf(format string, args ...any) { p.add(fmt.Sprintf(format, args...)) }
@@ -36,12 +37,16 @@ func (p *page) printed(stdout, stderr string) {
 	}
 }
 
-// failed adds an error: its traceback, which ends in the message, or its code and message.
+// failed adds an error: its traceback, which ends in the exception's own words, and the message where that says more; or its code and
+// message.
 func (p *page) failed(e *shell.Error) {
 	switch {
 	case e == nil:
 	case e.Traceback != nil && *e.Traceback != "":
 		p.add(*e.Traceback)
+		if !strings.Contains(*e.Traceback, e.Message) {
+			p.add(e.Message)
+		}
 	case e.ErrorType != nil && *e.ErrorType != "":
 		p.addf("%s: %s", *e.ErrorType, e.Message)
 	default:

@@ -37,7 +37,14 @@ func TestRenderExecute(t *testing.T) {
 			result(`{"json_compatible":false,"type":"a.B","representation":"r","text":" a\n0 1"}`), " a\n0 1",
 		},
 		"looks opaque": {result(`{"json_compatible":true,"type":"a"}`), `{"json_compatible":true,"type":"a"}`},
-		"traceback":    {failed(shell.Error{Code: "execution_error", Traceback: &traceback}), "before\n" + traceback},
+		"control sequences": {
+			shell.ExecuteAnswer{Stdout: "x", Stderr: "y", Result: json.RawMessage(`"\u001b[1;31mred\u001b[0m\u001b[A \u009b31mC1"`)},
+			"x\n[stderr]\ny\nred C1",
+		},
+		"traceback": {
+			failed(shell.Error{Code: "execution_error", Traceback: &traceback, Message: "division by zero"}), "before\n" + traceback,
+		},
+		"explained": {failed(shell.Error{Traceback: &traceback, Message: "it took too long"}), "before\n" + traceback + "\nit took too long"},
 		"error type": {
 			failed(shell.Error{Code: "execution_error", ErrorType: &errorType, Message: "no"}),
 			"before\nValueError: no",

@@ -28,6 +28,7 @@ def encoded(content: bytes) -> str:
     [
         ("text/plain", "hello", "hello"),
         ("text/html", "<b>\udcaf</b>", "<b>\\udcaf</b>"),
+        ("text/plain", "\x1b[1;31mred\x1b[0m \x9b2K", "red "),
         ("image/svg+xml", "<svg/>", "<svg/>"),
         ("application/json", {"a": [1]}, {"a": [1]}),
         ("application/vnd.x+json", {"a": 1}, {"a": 1}),

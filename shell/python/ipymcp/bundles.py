@@ -8,7 +8,7 @@ from typing import Any
 from ipymcp.channel import encode
 from ipymcp.limits import Limits
 from ipymcp.payloads import PayloadFiles, content_of, preferred_image
-from ipymcp.text import cut
+from ipymcp.text import cut, plain
 from ipymcp.translation import NotJsonError, opaque, translate
 from ipymcp.typenames import class_name
 
@@ -39,6 +39,8 @@ def bounded_bundle(data: dict[Any, Any], metadata: dict[Any, Any], limits: Limit
         if content is not None:
             contents[mime] = content
             continue
+        if mime.startswith("text/") and issubclass(type(payload), str):
+            payload = plain(str.__str__(payload))
         bundle.data[mime], was_cut = _bounded(payload, limits)
         bundle.cut |= was_cut
     bundle.metadata, was_cut = _bounded(metadata, limits)

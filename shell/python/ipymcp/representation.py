@@ -1,8 +1,8 @@
 """Bounded representations: `repr` that stops when the bound is reached. Main thread: it may run user code.
 
 Built-in containers, strings and integers are written piece by piece, so that a giant one costs no more than the
-bound. Any other object's own `__repr__` is called and its text cut. What a failing `__repr__` raises never gets out
-of `representation`.
+bound. Any other object's own `__repr__` is called, and its text cut and rid of colours. What a failing `__repr__`
+raises never gets out of `representation`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from itertools import islice
 from types import WrapperDescriptorType
 from typing import Any
 
-from ipymcp.text import cut
+from ipymcp.text import cut, plain
 from ipymcp.typenames import class_name, lookup
 
 # Nesting below which a container is written as `...`: far from the recursion limit, deeper than anyone reads.
@@ -149,7 +149,7 @@ def _own_repr(value: object) -> str:
         text = repr(value)
     except BaseException as error:  # user code may raise anything, SystemExit and KeyboardInterrupt included
         raise ReprError(value, error) from None
-    return str.__str__(text)
+    return plain(str.__str__(text))
 
 
 _CONTAINERS: dict[Any, tuple[type, str, str]] = {

@@ -16,7 +16,7 @@ _SEQUENCE = re.compile(
 
 def plain(text: str) -> str:
     """The text without the control sequences of terminals."""
-    return _SEQUENCE.sub("", text) if not text.isprintable() else text
+    return text if text.isascii() and "\x1b" not in text else _SEQUENCE.sub("", text)
 
 
 def escape(text: str) -> str:

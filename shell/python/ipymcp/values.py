@@ -11,7 +11,7 @@ from ipymcp.formatting import ValueFormatter
 from ipymcp.kernel import Kernel
 from ipymcp.limits import Limits
 from ipymcp.payloads import is_visual
-from ipymcp.text import cut, cut_before_last_line
+from ipymcp.text import cut, cut_before_last_line, plain
 from ipymcp.translation import NotJsonError, opaque, translate
 from ipymcp.typenames import class_name, qualified_name
 
@@ -35,7 +35,7 @@ def result_of(kernel: Kernel, value: Any) -> tuple[Any, bool]:
         kernel.shell.display_pub.publish(visual, about)
     text = data.get("text/plain")
     if not is_json and isinstance(text, str):
-        shown = cut_before_last_line(text, kernel.limits.text_chars)
+        shown = cut_before_last_line(plain(text), kernel.limits.text_chars)
         if _essence(shown) not in _essence(result["representation"]):
             result["text"] = shown
     return result, was_cut
