@@ -81,6 +81,8 @@ PIECES = [
         "'a\u2028b'",
         "\r",
         "1\r",
+        "\xa0",
+        "1 \u3000",
         "# -*-",
         "alias x y",
         "cat x",
@@ -115,7 +117,7 @@ def test_what_is_plain_comes_out_of_ipython_as_it_went_in(shell: InteractiveShel
 
 def _lines(cell: str) -> list[str]:
     """The lines as far as they matter: IPython may empty one that is nothing but blanks."""
-    return "\n".join(line.rstrip() for line in cell.split("\n")).rstrip("\n").split("\n")
+    return "\n".join(line.rstrip(" \t") for line in cell.split("\n")).rstrip("\n").split("\n")
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ from IPython.core.macro import Macro
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-# Magics, shell lines, help; prompts; quoting escapes; indentation of the whole; line ends other than one.
-_SUSPICIOUS = re.compile(r"[%!?\r\v\f]|>>>|\.\.\.|In \[|^\s*[,;/]|\A\s", re.MULTILINE)
+# Magics, shell lines, help; unusual white space and line ends; prompts; quoting escapes; indentation of the whole.
+_SUSPICIOUS = re.compile(r"[%!?]|[^\S \t\n]|>>>|\.\.\.|In \[|^\s*[,;/]|\A\s", re.MULTILINE)
 # Line ends for `str.splitlines` that are none for Python.
 UNUSUAL_LINE_ENDS = re.compile("[\x1c-\x1e\x85\u2028\u2029]")
 _FIRST_WORD = re.compile(r"[^\W\d]\w*")
@@ -31,7 +31,7 @@ class PlainCells:
 
     def holds(self, cell: str) -> bool:
         """Whether IPython's transformers would leave the cell as it is."""
-        if _SUSPICIOUS.search(cell) or UNUSUAL_LINE_ENDS.search(cell):
+        if _SUSPICIOUS.search(cell):
             return False
         return ("\n" in cell.rstrip("\n") or self._is_plain_line(cell)) and self._transformers() == self._at_start
 
