@@ -89,3 +89,18 @@ func TestInterrupt_WhatCannotBeStopped(t *testing.T) {
 	}
 	s.endsBy(s.closeInput)
 }
+
+// A write that blocks can be interrupted where user code has put a pipe of its own in place of descriptor 1 or 2.
+func TestInterrupt_BlockedWriteToAReplacedDescriptor(t *testing.T) {
+	t.Parallel()
+	s := connect(t, options{})
+	for _, stream := range []string{"1", "2"} {
+		id := s.detached("import os\nprint('begun')\nr, w = os.pipe(); os.dup2(w, " + stream + "); os.write(" + stream + ", bytes(10**6))")
+		s.begun()
+		if got := s.interrupt(id); !got.Interrupted {
+			t.Fatalf("interrupt answers %+v", got)
+		}
+		s.works("the interrupted write")
+	}
+	s.equals("r, w = os.pipe(); os.set_blocking(w, False); os.dup2(w, 1); os.write(1, bytes(10**6)) < 10**6", "true")
+}

@@ -29,6 +29,10 @@ var orders = map[string]string{
 		"C.write(1, b'd', 1)",
 	"descriptor 1 taken away and given back": "saved = os.dup(1)\nprint('a'); os.dup2(os.open('f.txt', os.O_CREAT | os.O_WRONLY), 1)\n" +
 		"print('x'); os.dup2(saved, 1); print('b')\nprint('c' if open('f.txt').read() == 'x\\n' else 'no', end='')",
+	"a child by semaphore": "e = multiprocessing.get_context('fork').Event()\npid = os.fork()\nif not pid: e.wait(); os.write(1, b'b'); os._exit(0)\n" +
+		"print('a'); e.set(); os.waitpid(pid, 0); print('c')",
+	"descriptor 1 closed among others": "saved = os.dup(1)\nprint('a'); os.closerange(1, 2); os.open('g.txt', os.O_CREAT | os.O_WRONLY)\n" +
+		"print('x'); os.dup2(saved, 1); print('b')\nprint('c' if open('g.txt').read() == 'x\\n' else 'no', end='')",
 	"threads":         "def f(x): print(x, end='')\nfor x in 'abcd': t = threading.Thread(target=f, args=(x,)); t.start(); t.join()",
 	"large and small": "for x in 'abcdefgh': print(x) if ord(x) % 2 else print(x * 20_000, end='')",
 }
@@ -54,6 +58,17 @@ func TestOutput_Order(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A child of an earlier cell writes in the middle of a later one when memory that they share says so.
+func TestOutput_OrderWithAnEarlierChild(t *testing.T) {
+	t.Parallel()
+	s := connect(t, options{})
+	s.succeed("import mmap, os\ntold = mmap.mmap(-1, 1)\nchild = os.fork()\nif not child:\n    while told[0] == 0: pass\n" +
+		"    os.write(1, b'b'); os._exit(0)")
+	if got := s.succeed("print('a'); told[0] = 1; os.waitpid(child, 0); print('c')").Stdout; got != "a\nbc\n" {
+		t.Errorf("wrote %q", got)
 	}
 }
 

@@ -12,61 +12,78 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* What was written must come out in the order in which it was written, whoever wrote it. The program's own `write` goes before the C
  * library's, and C's stdout is a stream that calls it, so all that this process writes to descriptor 1 comes by, and is collected. What is
  * collected is written out before anything that could write past it, or make another process write: other output calls, changes of
- * descriptors, new processes. Where native code gets hold of the C library's own functions (ctypes), nothing is collected any more. */
+ * descriptors. Child processes can be told to write in ways that nobody sees (semaphores, shared memory): while there is one, nothing is
+ * collected. Where native code gets hold of the C library's own functions (ctypes), nothing is collected any more. */
 
 enum { COLLECTED_BYTES = 64 << 10, LARGE_BYTES = 16 << 10 };
 
 static char collected[COLLECTED_BYTES];
 static atomic_size_t size;      /* changed under the lock only */
-static atomic_int collecting;   /* between combine_begin and combine_end, while descriptor 1 is the capture pipe */
+static atomic_int collecting;   /* between combine_begin and combine_end, while descriptor 1 is the capture pipe and there are no children */
 static atomic_int watched;      /* CPython reports what could write past this file */
 static atomic_int bypassed;     /* native code may do that; for good */
 static atomic_int process;      /* the server's id: a child made by vfork shares this memory */
 static atomic_flag lock = ATOMIC_FLAG_INIT; /* held for the time of a copy, or of a write where the pipe is full */
-static __thread int holding __attribute__((tls_model("initial-exec"))); /* this thread has the lock: a signal handler that writes must not wait for it */
+static __thread int holding __attribute__((tls_model("initial-exec"))); /* this thread has the lock, or waits for it: a signal handler that writes must not wait for it */
+static struct stat captured[2]; /* the pipes that descriptors 1 and 2 were at the start */
 static FILE *c_stdout;          /* C's stdout while it is ours; NULL before combine_prepare */
 static bridge_library python;   /* valid where c_stdout is not NULL */
 
+/* `holding` is set first and cleared last, so that a signal handler of this thread finds it set whenever the lock is taken. */
 static void acquire(void) {
+	holding = 1;
 	while (atomic_flag_test_and_set_explicit(&lock, memory_order_acquire)) {
 		usleep(20);
 	}
-	holding = 1;
 }
 
 static void release(void) {
-	holding = 0;
 	atomic_flag_clear_explicit(&lock, memory_order_release);
+	holding = 0;
 }
 
-/* Writes all of it, also where a signal comes in between or somebody made the pipe non-blocking. Returns 0 or -1 with errno. */
-static int write_all(int fd, const char *data, size_t length) {
-	while (length > 0) {
-		long written = syscall(SYS_write, fd, data, length);
-		if (written >= 0) {
-			data += written;
-			length -= (size_t)written;
-		} else if (errno == EAGAIN) {
+/* Whether descriptor 1 or 2 is the pipe that the server drains. */
+static int is_captured(int fd) {
+	struct stat now, *pipe = &captured[fd - STDOUT_FILENO];
+	return fstat(fd, &now) == 0 && now.st_dev == pipe->st_dev && now.st_ino == pipe->st_ino;
+}
+
+/* Writes to descriptor 1 or 2. A capture pipe takes all of it, also where a signal comes in between or somebody made it non-blocking:
+ * Python's text layer would drop what a single call leaves. What user code put in its place may never do so, and behaves as it does. */
+static ssize_t write_stream(int fd, const char *data, size_t length) {
+	for (size_t done = 0;;) {
+		long written = syscall(SYS_write, fd, data + done, length - done);
+		int reason = written < 0 ? errno : 0;
+		done += written > 0 ? (size_t)written : 0;
+		if (done == length) {
+			return (ssize_t)length;
+		}
+		if ((reason != 0 && reason != EINTR && reason != EAGAIN) || !is_captured(fd)) {
+			errno = reason;
+			return done > 0 || reason == 0 ? (ssize_t)done : -1;
+		}
+		if (reason == EAGAIN) {
 			struct pollfd writable = {.fd = fd, .events = POLLOUT};
 			poll(&writable, 1, -1);
-		} else if (errno != EINTR) {
-			return -1;
 		}
 	}
-	return 0;
 }
 
 /* Call it with the lock. A failure has nobody to hear of it. */
 static void write_out(void) {
 	int saved = errno;
-	(void)write_all(STDOUT_FILENO, collected, atomic_load(&size));
+	if (atomic_load(&size) > 0) {
+		(void)write_stream(STDOUT_FILENO, collected, atomic_load(&size));
+	}
 	atomic_store(&size, 0);
 	errno = saved;
 }
@@ -80,9 +97,14 @@ void combine_flush(void) {
 	release();
 }
 
+/* For the rest of the request. Nothing that another thread is just collecting stays behind. */
 static void stop(void) {
 	atomic_store(&collecting, 0);
-	combine_flush();
+	if (!holding) {
+		acquire();
+		write_out();
+		release();
+	}
 }
 
 void combine_end(void) { stop(); }
@@ -92,9 +114,9 @@ static void bypass(void) {
 	stop();
 }
 
-/* Descriptor 1 is about to become something else. */
-static void leave(int fd) {
-	if (fd == STDOUT_FILENO && (int)syscall(SYS_getpid) == atomic_load(&process)) {
+/* Descriptors of this range are about to become something else. */
+static void leave(unsigned first, unsigned last) {
+	if (first <= STDOUT_FILENO && STDOUT_FILENO <= last && (int)syscall(SYS_getpid) == atomic_load(&process)) {
 		stop();
 	}
 }
@@ -117,16 +139,14 @@ static int collect(const char *data, size_t length) {
 	return taken;
 }
 
-/* Writing nothing writes out what is collected: so Python asks for that. */
 ssize_t write(int fd, const void *data, size_t length) {
-	if (fd == STDOUT_FILENO && length > 0 && length < LARGE_BYTES && atomic_load_explicit(&collecting, memory_order_relaxed) && !holding &&
+	if (fd == STDOUT_FILENO && length < LARGE_BYTES && atomic_load_explicit(&collecting, memory_order_relaxed) && !holding &&
 		collect(data, length)) {
 		return (ssize_t)length;
 	}
 	combine_flush();
 	if ((fd == STDOUT_FILENO || fd == STDERR_FILENO) && atomic_load_explicit(&process, memory_order_relaxed) != 0 && length > 0) {
-		/* Python's text layer would drop what a single call leaves. */
-		return write_all(fd, data, length) == 0 ? (ssize_t)length : -1;
+		return write_stream(fd, data, length);
 	}
 	return syscall(SYS_write, fd, data, length);
 }
@@ -150,11 +170,15 @@ IN_FRONT_OF(ssize_t, splice, (int in, off64_t *from, int out, off64_t *to, size_
 IN_FRONT_OF(ssize_t, sendfile, (int out, int in, off_t *offset, size_t count), (out, in, offset, count), combine_flush())
 IN_FRONT_OF(ssize_t, sendfile64, (int out, int in, off64_t *offset, size_t count), (out, in, offset, count), combine_flush())
 IN_FRONT_OF(int, kill, (pid_t pid, int number), (pid, number), combine_flush())
-IN_FRONT_OF(int, system, (const char *command), (command), combine_flush())
-IN_FRONT_OF(FILE *, popen, (const char *command, const char *mode), (command, mode), combine_flush())
-IN_FRONT_OF(int, dup2, (int from, int to), (from, to), leave(to))
-IN_FRONT_OF(int, dup3, (int from, int to, int flags), (from, to, flags), leave(to))
-IN_FRONT_OF(int, close, (int fd), (fd), leave(fd))
+IN_FRONT_OF(int, system, (const char *command), (command), stop())
+IN_FRONT_OF(FILE *, popen, (const char *command, const char *mode), (command, mode), stop())
+IN_FRONT_OF(int, dup2, (int from, int to), (from, to), leave(to, to))
+IN_FRONT_OF(int, dup3, (int from, int to, int flags), (from, to, flags), leave(to, to))
+IN_FRONT_OF(int, close, (int fd), (fd), leave(fd, fd))
+int close_range(unsigned first, unsigned last, int flags) {
+	leave(first, last);
+	return (int)syscall(SYS_close_range, first, last, flags);
+}
 
 /* C's stdout has no descriptor of its own, but programs ask for it. */
 IN_FRONT_OF(int, fileno, (FILE *stream), (stream), if (stream == c_stdout && stream != NULL) return STDOUT_FILENO)
@@ -167,13 +191,13 @@ static ssize_t write_c_stdout(void *cookie, const char *data, size_t length) {
 
 static void before_fork(void) {
 	acquire();
+	atomic_store(&collecting, 0);
 	write_out();
 }
 
 static void in_parent(void) { release(); }
 
 static void in_child(void) {
-	atomic_store(&collecting, 0);
 	atomic_store(&process, 0);
 	release();
 }
@@ -184,6 +208,8 @@ static int audit(const char *event, void *arguments, void *data) {
 	(void)data;
 	if (strcmp(event, "ctypes.dlsym") == 0 || strcmp(event, "ctypes.dlsym/handle") == 0) {
 		bypass();
+	} else if (strcmp(event, "subprocess.Popen") == 0 || strcmp(event, "os.posix_spawn") == 0) {
+		stop(); /* they may not come by fork */
 	}
 	return 0;
 }
@@ -192,6 +218,12 @@ static int audit(const char *event, void *arguments, void *data) {
 static int watch(void *data) {
 	atomic_store(&watched, python.add_audit_hook(audit, data) == 0);
 	return 0;
+}
+
+/* Leaves their statuses to who waits for them. */
+static int has_children(void) {
+	siginfo_t ended;
+	return waitid(P_ALL, 0, &ended, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
 }
 
 void combine_begin(void) {
@@ -203,7 +235,7 @@ void combine_begin(void) {
 	if (!atomic_exchange(&asked, 1) && python.add_pending_call(watch, NULL) != 0) {
 		atomic_store(&asked, 0);
 	}
-	atomic_store(&collecting, atomic_load(&watched) && !atomic_load(&bypassed));
+	atomic_store(&collecting, atomic_load(&watched) && !atomic_load(&bypassed) && !has_children());
 }
 
 void combine_prepare(const bridge_library *library) {
@@ -212,6 +244,8 @@ void combine_prepare(const bridge_library *library) {
 	if (c_stdout != NULL) {
 		stdout = c_stdout;
 	}
+	fstat(STDOUT_FILENO, &captured[0]);
+	fstat(STDERR_FILENO, &captured[1]);
 	atomic_store(&process, (int)getpid());
 	pthread_atfork(before_fork, in_parent, in_child);
 }

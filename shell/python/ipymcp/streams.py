@@ -13,7 +13,6 @@ import io
 import os
 import subprocess
 import sys
-from contextlib import suppress
 from typing import Any
 
 from ipymcp.prompts import make_getpass, make_input
@@ -42,8 +41,6 @@ class StandardStreams:
         """What is unfinished of a line comes before what a new process writes, and is in no child a second time."""
         if event in _PROCESS_STARTS:
             self.flush()
-            with suppress(OSError):
-                os.write(1, b"")  # the embedding process writes out what it has collected
 
     def _is_our_stdin(self, stream: Any) -> bool:
         return stream is self._stdin
