@@ -38,6 +38,14 @@ def test_modules_of_the_working_directory_replace_nothing(converse: Converse, tm
     assert talk.result("import random, multiprocessing, mine\nmine.x") == 5
 
 
+@pytest.mark.parametrize("name", ["asyncio", "json", "re", "selectors", "signal", "typing", "warnings"])
+def test_modules_of_pythonpath_replace_nothing_that_serves(converse: Converse, tmp_path: Path, name: str) -> None:
+    (tmp_path / f"{name}.py").write_text("raise SystemExit('the wrong one')")
+    talk = converse(Settings(environment={"PYTHONPATH": str(tmp_path)}))
+    assert talk.start() == {}
+    assert talk.result("import sys\nsys.path[0]") == str(tmp_path)
+
+
 def test_a_working_directory_that_is_gone(converse: Converse, tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()

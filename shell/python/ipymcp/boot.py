@@ -7,17 +7,23 @@ from __future__ import annotations
 
 import os
 import sys
-import warnings
 from _json import encode_basestring_ascii as quoted
 
 
 def main(descriptor: int) -> None:
     """Serves requests on the descriptor until its stream ends."""
     _say_hello(descriptor)
+    path = list(sys.path)
+    # What PYTHONPATH puts in front of the standard library is meant for the user's code, not for what we import.
+    standard = os.path.dirname(os.__file__)
+    sys.path[:] = path[path.index(standard) if standard in path else 0 :]
+    import warnings
+
     with warnings.catch_warnings():
-        # PYTHONWARNINGS=error is meant for the user's code, not for what we import.
+        # PYTHONWARNINGS=error is meant for the user's code, too.
         warnings.simplefilter("ignore")
         from ipymcp.server import Server
+    sys.path[:] = path
     Server(descriptor).serve()
 
 
