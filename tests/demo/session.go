@@ -63,8 +63,8 @@ func (s *session) shakeHands(ctx context.Context, started time.Time) error {
 	if err != nil {
 		return err
 	}
-	s.voice.note("%s %s answered the handshake after %v", hello.ServerInfo.Name, hello.ServerInfo.Version,
-		time.Since(started).Round(time.Millisecond))
+	s.voice.note("%s %s answered the handshake after %v; the first start of all extracts the Python inside", hello.ServerInfo.Name,
+		hello.ServerInfo.Version, time.Since(started).Round(time.Millisecond))
 	return nil
 }
 
@@ -79,7 +79,7 @@ func environment(extra ...string) []string {
 	return append(kept, extra...)
 }
 
-// call calls a tool and returns the text block of its answer; showing it is the caller's choice.
+// call calls a tool and returns the text block of its answer, and a line for each picture; showing it is the caller's choice.
 func (s *session) call(ctx context.Context, tool string, arguments map[string]any) (string, error) {
 	params := mcp.CallToolParams{Name: tool, Arguments: arguments}
 	result, err := s.client.CallTool(ctx, mcp.CallToolRequest{Params: params})
@@ -88,8 +88,11 @@ func (s *session) call(ctx context.Context, tool string, arguments map[string]an
 	}
 	var text strings.Builder
 	for _, content := range result.Content {
-		if block, ok := content.(mcp.TextContent); ok {
+		switch block := content.(type) {
+		case mcp.TextContent:
 			text.WriteString(block.Text)
+		case mcp.ImageContent:
+			fmt.Fprintf(&text, "\n[%s, %d characters of base64]", block.MIMEType, len(block.Data))
 		}
 	}
 	if result.IsError {
@@ -102,6 +105,13 @@ func (s *session) call(ctx context.Context, tool string, arguments map[string]an
 func (s *session) cell(ctx context.Context, code string, expected ...string) error {
 	s.voice.code(code)
 	return s.show(ctx, "execute", map[string]any{"code": code}, expected)
+}
+
+// started executes code and waits for it no longer than so many seconds.
+func (s *session) started(ctx context.Context, seconds float64, code string, expected ...string) error {
+	s.voice.code(code)
+	s.voice.note("wait_seconds: %v", seconds)
+	return s.show(ctx, "execute", map[string]any{"code": code, "wait_seconds": seconds}, expected)
 }
 
 // tool calls another tool than execute, likewise.

@@ -29,6 +29,8 @@ var steps = []step{
 	{"Write a library module and import it", importModule},
 	{"Edit it, reload it", editModule},
 	{"An error is an answer to read", readError},
+	{"A picture comes back as a picture", drawPicture},
+	{"A cell that takes long: look at it, interrupt it, go on", interruptCell},
 	{"A million lines come back bounded", printMillion},
 	{"The server answers while Python is busy", stayResponsive},
 }
@@ -94,18 +96,23 @@ func importModule(ctx context.Context, s *session) error {
 	if err := writeModule(s, "def total(net):\n    return net * 1.19\n"); err != nil {
 		return err
 	}
-	return s.cell(ctx, "import pricing\npricing.total(100)", "119.0")
+	return s.cell(ctx, "from pricing import total\ntotal(100)", "119.0")
 }
 
-// editModule edits within the same second and to the same size, where stale byte code would hide the change.
+// editModule edits within the same second and to the same size, where stale byte code would hide the change. The imported name stays the
+// old function until it is bound anew.
 func editModule(ctx context.Context, s *session) error {
 	if err := writeModule(s, "def total(net):\n    return net * 1.07\n"); err != nil {
 		return err
 	}
-	if err := s.tool(ctx, "reload", arguments{"modules": []string{"pricing"}}, "pricing"); err != nil {
+	module := []string{"pricing"}
+	if err := s.tool(ctx, "reload", arguments{"modules": module}, "stale total"); err != nil {
 		return err
 	}
-	return s.cell(ctx, "pricing.total(100)", "107.0")
+	if err := s.tool(ctx, "reload", arguments{"modules": module, "refresh": true}, "refreshed: total"); err != nil {
+		return err
+	}
+	return s.cell(ctx, "total(100)", "107.0")
 }
 
 func readError(ctx context.Context, s *session) error {
@@ -113,6 +120,38 @@ func readError(ctx context.Context, s *session) error {
     return rates[country]
 
 rate({"de": 0.19}, "fr")`, "Cell [", "in rate", "KeyError: 'fr'")
+}
+
+// drawPicture makes a PNG of nothing but the standard library; with matplotlib in an environment, a figure shows by itself.
+func drawPicture(ctx context.Context, s *session) error {
+	return s.cell(ctx, `import struct, zlib
+from IPython.display import Image
+
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+width, height = 64, 48
+header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+rows = b"".join(b"\0" + bytes(c for x in range(width) for c in (4 * x, 5 * y, 128)) for y in range(height))
+Image(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))`,
+		"64x48 png", "[image/png")
+}
+
+func interruptCell(ctx context.Context, s *session) error {
+	code := "import time\nfor step in range(1000):\n    print('step', step)\n    time.sleep(0.2)"
+	if err := s.started(ctx, 0.5, code, "step 0", "still runs"); err != nil {
+		return err
+	}
+	if err := s.tool(ctx, "get_execution", arguments{"wait_seconds": 0.5}, "step 1", "still runs"); err != nil {
+		return err
+	}
+	if err := s.tool(ctx, "interrupt", arguments{}, "has ended"); err != nil {
+		return err
+	}
+	if err := s.tool(ctx, "get_execution", arguments{}, "KeyboardInterrupt"); err != nil {
+		return err
+	}
+	return s.cell(ctx, "print('the names are still there: step is', step)", "step is")
 }
 
 // Each of the million lines is "line ", a number and a newline; the answer keeps the default of both ends.
