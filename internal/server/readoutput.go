@@ -20,7 +20,7 @@ var readOutputText = toolText{
 	input: readOutputInput{},
 	description: `
 Read a part of what an execution printed, when its answer left characters out. next_offset is where the following part
-starts, null at the end. The output of the last executions is kept until the server ends.`,
+starts, null at the end. The output of the last 50 executions is kept.`,
 }
 
 // readOutput pages through the text that an answer of execute cut. It waits for nobody's turn.

@@ -14,16 +14,20 @@ var instructions = unwrap(`
 One live IPython session. Names, imports and state stay from call to call until this server ends, so work in steps:
 run a little, look, go on. Nothing is shared with other servers and nothing is saved at the end.
 
-- execute runs any code that IPython runs and returns the value of the last expression, printed text and, on failure,
-the traceback. A failure is an ordinary answer with "ok": false; the session lives on and keeps what ran before.
+- execute runs any code that IPython runs and returns the value of the last expression, printed text, figures and
+pictures as images and, on failure, the traceback. A failure is an ordinary answer with "ok": false; the session lives
+on and keeps what ran before. With persist false a run leaves no name behind.
+- Code that takes longer than wait_seconds goes on, and the answer has status "running": get_execution waits for its
+end, interrupt stops it. Both work while code runs. Do not send the code again.
 - call_function calls one function with JSON arguments and returns its JSON result.
 - list, search and inspect look around. Use them instead of printing dir() or help().
 - register_tool makes a function a tool of its own with checked arguments; unregister_tool takes it back.
-- reload picks up a module whose file has changed; remove and reset clean up.
-- get_execution waits for code that an answer called running; interrupt stops it. Both work while code runs.
+- reload picks up a module whose file has changed and says which names still belong to the old version; remove and
+reset clean up.
 
 Calls run one at a time, in the order in which they arrive. Text is bounded: of long output the beginning and the end
-are returned and the number of characters left out is stated. Keep large values in variables and print summaries.
+are returned and the number of characters left out is stated; read_output reads the rest. Keep large values in variables
+and print summaries.
 `)
 
 // unwrap joins the lines of each paragraph, and of each item that starts with a dash.
@@ -46,8 +50,8 @@ type executeInput struct {
 
 // clockInput is what a call may say about time.
 type clockInput struct {
-	Wait    float64 `json:"wait_seconds,omitempty" jsonschema:"minimum=0,description=Answer after this time with status running if the code still runs; 0: at once."`
-	Timeout float64 `json:"timeout_seconds,omitempty" jsonschema:"exclusiveMinimum=0,description=Interrupt the code after this time."`
+	Wait    float64 `json:"wait_seconds,omitempty" jsonschema:"minimum=0,description=Answer after this time with status running if the code still runs; 0: at once. By default 45\\, unless the server is set otherwise."`
+	Timeout float64 `json:"timeout_seconds,omitempty" jsonschema:"exclusiveMinimum=0,description=Interrupt the code after this time. By default never\\, unless the server is set otherwise."`
 }
 
 type callInput struct {
@@ -95,7 +99,7 @@ var executeText = toolText{
 Run Python code in one persistent IPython session: names, imports and state from earlier calls are there, and stay.
 
 Takes whatever IPython takes: expressions, statements, definitions, multi-line blocks, top-level await, magics (%time,
-%%timeit) and shell lines (!ls). The value of the last expression is the result; end with an expression instead of
+%%timeit; %pip install, where the server has an environment) and shell lines (!ls). The value of the last expression is the result; end with an expression instead of
 printing it. A value that is no JSON comes back as its type, representation and text. Figures (matplotlib, without any
 magic) and other pictures come back as images; other binary displays as files.
 
@@ -107,11 +111,14 @@ With persist false the code sees the session as ever, but leaves no name behind:
 Objects that it changes stay changed.
 
 Code that takes longer than wait_seconds goes on, and the answer has status "running" and an execution_id:
-get_execution waits for the end, interrupt stops it. Do not send the code again. While it runs, other calls answer the
-error busy.
+get_execution waits for the end, interrupt stops it. Do not send the code again. Other calls wait for their turn
+meanwhile, and answer the error busy where it does not come in time; those never run. timeout_seconds interrupts code
+that must not take longer.
 
-Of long output the beginning and the end are returned with the number of omitted characters: assign large values to
-names and look at parts of them.`,
+input() and getpass() ask the client's user where the client can show a form, else they raise EOFError.
+
+Of long output the beginning and the end are returned with the number of omitted characters; read_output reads the
+rest. Assign large values to names and look at parts of them.`,
 }
 
 var listText = toolText{
