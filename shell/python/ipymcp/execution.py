@@ -1,6 +1,6 @@
 """The `execute` operation: one cell, whose names stay, or go again with `persist: false`.
 
-Main thread. SIGINT interrupts the cell, and what showing its value and its figures runs.
+Main thread. An interruption reaches the cell, and what showing its value and its figures runs.
 """
 
 from __future__ import annotations

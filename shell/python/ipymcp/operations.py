@@ -1,6 +1,6 @@
 """The table of operations that a started server answers. Main thread.
 
-Each is run so that SIGINT interrupts it and nothing it raises gets out: then its own empty answer carries the error.
+Each is run so that it can be interrupted and nothing it raises gets out: then its own empty answer carries the error.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The value of a cell as the answer has it: JSON or text in the result, pictures among the displays.
 
-Main thread. SIGINT interrupts what the value itself runs for that; the cell has succeeded all the same.
+Main thread. An interruption reaches what the value itself runs for that; the cell has succeeded all the same.
 """
 
 from __future__ import annotations
