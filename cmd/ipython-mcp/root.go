@@ -22,8 +22,10 @@ An MCP client starts it. Register it with
   codex mcp add ipython -- ipython-mcp
   claude mcp add ipython -- ipython-mcp
 
-Every flag mirrors the environment variable in brackets; a flag wins. Exit status: 0 after the client closed stdin or a signal ended
-the server, 1 when the start failed, 2 for wrong usage.`
+or, where it is not on PATH, with its absolute path. Every flag mirrors the environment variable in brackets; a flag wins.
+
+Exit status: 0 after the client closed stdin or a signal ended the server, 1 when the start failed or the interpreter ended by itself, 2 for
+wrong usage.`
 
 // version is set at link time for releases; otherwise the module's version from the build information stands in.
 var version string
