@@ -125,7 +125,8 @@ func (s *Server) handle(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallTo
 		r.refusal = refuse(mcp.INVALID_PARAMS, "the tool has just appeared; call it again")
 		return nil, errors.New(r.refusal.message)
 	}
-	rep, refused := s.performEarly(ctx, r.call)
+	// The request's own context: mcp-go ends its own when handle returns, and the code of a call that was answered early goes on.
+	rep, refused := s.performEarly(r.ctx, r.call)
 	if refused != nil {
 		r.refusal = refused
 		return nil, errors.New(refused.message)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -249,5 +250,27 @@ func TestSession_beforeTheStart(t *testing.T) {
 	}
 	if got := decodeCall(t, c.next()); got.IsError {
 		t.Errorf("the call got %+v", got)
+	}
+}
+
+// A call of the modern era that is answered early leaves its code running: only the client's cancellation takes it along, not the end of
+// mcp-go's part of the request.
+func TestSession_modernEarlyAnswer(t *testing.T) {
+	namespace, gate := newFakeNamespace(), make(chan struct{})
+	namespace.execute = func(ctx context.Context, code string) (shell.ExecuteAnswer, error) {
+		<-gate
+		return executed(code), context.Cause(ctx)
+	}
+	c := connect(t, newServer(t, Options{Namespace: namespace}))
+	for range 50 {
+		early := decodeCall(t, c.ask(modern(toolCall("1", "execute", `{"code":"x","wait_seconds":0}`))))
+		if !strings.Contains(string(early.Structured), `"status":"running"`) {
+			t.Fatalf("the early answer is %s", early.Structured)
+		}
+		gate <- struct{}{}
+		final := decodeCall(t, c.ask(toolCall("2", "get_execution", `{"wait_seconds":10}`)))
+		if !strings.Contains(string(final.Structured), `"status":"ok"`) {
+			t.Fatalf("the code ended with %s", final.Structured)
+		}
 	}
 }
