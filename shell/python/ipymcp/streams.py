@@ -13,11 +13,14 @@ import io
 import os
 import subprocess
 import sys
+from operator import is_
 from typing import Any
 
 from ipymcp.prompts import make_getpass, make_input
 from ipymcp.questions import Questions
 
+# Objects of their own: user code may take the builtins away.
+_all, _map = all, map
 _PROCESS_STARTS = frozenset({"subprocess.Popen", "os.posix_spawn", "os.fork", "os.forkpty", "os.system", "os.exec"})
 
 
@@ -31,7 +34,8 @@ class StandardStreams:
         vars(getpass)["getpass"] = make_getpass(questions, self._is_our_stdin)
         sys.breakpointhook = _no_debugger
         os.system = _system  # type: ignore[assignment]
-        self._builtins = dict(vars(builtins))
+        self._builtins = {name: value for name, value in vars(builtins).items() if value is not None}
+        self._names, self._values = tuple(self._builtins), tuple(self._builtins.values())
         self._stdin = _open(0)
         self._stdout = _open(1)
         self._stderr = _open(2)
@@ -62,8 +66,11 @@ class StandardStreams:
         Itself it uses none, so that it works right after the code that did it.
         """
         present = builtins.__dict__
+        # The usual case first, in C: this runs several times for each request.
+        if _all(_map(is_, _map(present.get, self._names), self._values)):
+            return
         for name, value in self._builtins.items():
-            if value is not None and present.get(name) is None:
+            if present.get(name) is None:
                 present[name] = value
 
     def retire(self) -> None:
