@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from IPython.core.displayhook import DisplayHook
@@ -17,6 +18,8 @@ from ipymcp.payloads import PayloadFiles
 class RecordingHook(DisplayHook):
     """IPython's hook without prompt, formats or output: the value goes into the execution's result, `_` and `Out`."""
 
+    # A plain attribute in the place of a trait, which is slow to set.
+    exec_result: Any = None
     # The last results, oldest in the longest name.
     _: Any
     __: Any
@@ -63,8 +66,8 @@ class RecordingHook(DisplayHook):
         """Drops the oldest outputs without a word."""
         outputs = self.shell.user_ns["_oh"]
         # In the order in which they came, which is that of their numbers.
-        numbers = [key for key in outputs if type(key) is int]
-        for number in numbers[: 1 + len(outputs) - self.cache_size]:
+        numbers = (key for key in outputs if type(key) is int)
+        for number in list(islice(numbers, 1 + len(outputs) - self.cache_size)):
             self.shell.user_ns.pop(f"_{number}", None)
             self.shell.user_ns_hidden.pop(f"_{number}", None)
             outputs.pop(number, None)

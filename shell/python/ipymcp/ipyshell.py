@@ -53,6 +53,11 @@ class NamespaceShell(ShellLines, InteractiveShell):
     display_pub_class = Type(CollectingPublisher)
     compiler_class = Type(CellCompiler)
 
+    # Plain attributes in the place of traits, which are slow to set; nothing of IPython observes them.
+    execution_count = 1
+    last_execution_succeeded = True
+    last_execution_result: Any = None
+
     limits: Limits
     event_loop: EventLoop
     questions: Questions
