@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import linecache
+import re
 
 import pytest
 
@@ -53,6 +54,49 @@ def test_nesting_beyond_the_compiler_is_a_syntax_error() -> None:
 
 def test_cells_are_named_by_their_count() -> None:
     assert CellCompiler().get_code_name("raw", "code", 12) == "Cell [12]"
+
+
+@pytest.mark.parametrize(
+    ("cell", "lines"),
+    [
+        ("%time 1/0", [(1, "%time 1/0")]),
+        ("x = 0\nif True:\n    y = %time 1/x", [(3, "y = %time 1/x")]),
+        ("%%time\nx = 0\n\n1/x", [(4, "1/x")]),
+        ("%%time\n\nx = 0\n1/x\n", [(4, "1/x")]),
+        ("\n%%time\ndef f():\n    return 1/0\nf()\n", [(4, "f()"), (3, "return 1/0")]),
+        ("%%timeit -n1 -r1\nx = 0\n1/x", [(1, "%%timeit -n1 -r1"), (3, "1/x")]),
+        ("def f(): pass\n%time 1/0", [(2, "get_ipython().run_line_magic('time', '1/0')")]),
+        ("%%python -c 'raise SystemExit(1)'\n", [(1, "%%python -c 'raise SystemExit(1)'")]),
+    ],
+)
+def test_failures_under_a_magic_stand_in_the_cell(
+    shared: Conversation, cell: str, lines: list[tuple[int, str]]
+) -> None:
+    answer = shared.execute(cell)
+    name = f"Cell [{answer['execution_count']}]"
+    traceback: str = answer["error"]["traceback"]
+    found = re.findall(rf'File "{re.escape(name)}", line (\d+), in .*\n    (.*)', traceback)
+    # Before IPython 9, %time itself showed the failure, without the frame that had called it.
+    assert [(int(line), source) for line, source in found[-len(lines) :]] == lines
+    assert "<" not in traceback.replace("<module>", "")
+    assert answer["error"]["location"]["filename"] == name
+
+
+def test_code_that_is_no_part_of_the_cell_keeps_its_name(shared: Conversation) -> None:
+    shared.execute("def timed():\n    %time 1/0")
+    assert "<timed eval>" in shared.failure("timed()")["traceback"]
+
+
+def test_a_cell_within_a_cell_has_a_name_of_its_own(shared: Conversation) -> None:
+    count = shared.execute("%%capture\ndef captured():\n    return 1/0\n")["execution_count"]
+    shared.execute("unrelated = 1\n\n")
+    traceback = shared.failure("captured()")["traceback"]
+    assert re.search(rf'File "Cell \[{count}\](, inner)?", line 2, in captured\n    return 1/0', traceback)
+
+
+def test_what_a_timed_cell_defines_has_its_source(shared: Conversation) -> None:
+    shared.execute("%%time\ndef defined():\n    return 1\n")
+    assert shared.result("import inspect; inspect.getsource(defined)") == "def defined():\n    return 1\n"
 
 
 def test_sources_of_old_cells_go_unless_they_define_something() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+import sys
 import warnings
 from typing import Any
 
@@ -18,6 +19,8 @@ _SHORT = 200
 # Cells whose source is kept in any case, and what keeps it longer.
 _KEPT_SOURCES = 1000
 _DEFINES = ("def ", "class ", "lambda")
+# What `%time` and `%timeit` call the code that they compile.
+_OF_MAGICS = frozenset({"<timed eval>", "<timed exec>", "<magic-timeit>"})
 # Calls that need a running loop, and calls that refuse one.
 _NEED_LOOP = frozenset({"create_task", "get_running_loop", "current_task"})
 _REFUSE_LOOP = frozenset({"run", "run_until_complete", "run_forever", "Runner"})
@@ -30,28 +33,66 @@ class CellCompiler(CachingCompiler):
         super().__init__()
         # Meant for a prompt that asks for more lines: it hides what is wrong with an unclosed bracket.
         self.flags &= ~_ALLOW_INCOMPLETE_INPUT
+        # The number of the execution that runs.
+        self.running = sys.maxsize
+        self._cell = ""
+        # Of the cell as it was sent, from the magic on where it is one's.
+        self._lines: list[str] = []
+        # The code that a magic has parsed and is about to compile.
+        self._parsed = ""
 
     def get_code_name(self, raw_code: str, transformed_code: str, number: int) -> str:
-        """`Cell [n]`, n being the execution count."""
-        return f"Cell [{number}]"
+        """`Cell [n]`, n being the execution count, on which IPython counts before a cell runs another (`%%capture`)."""
+        return f"Cell [{number}]" if number <= self.running else f"Cell [{self.running}], inner"
 
     def cache(self, transformed_code: str, number: int = 0, raw_code: str | None = None) -> str:
         """Keeps the source of a cell for tracebacks and `inspect`, and lets that of old cells go.
 
         Functions may outlive their cell by far: sources that define something stay.
         """
+        sent = transformed_code if raw_code is None else raw_code
+        is_magic = sent.lstrip().startswith("%%")
+        if is_magic:
+            sent = sent.lstrip()
+        self._lines = sent.splitlines()
+        # `inspect` wants Python where something is defined; a reader wants what was sent.
+        if is_magic or (not _defines(sent) and len(self._lines) == len(transformed_code.splitlines())):
+            transformed_code = sent
         name: str = super().cache(transformed_code, number, raw_code)
+        self._cell = name
         old = self.get_code_name("", "", number - _KEPT_SOURCES)
         self._filename_map.pop(old, None)
         entry: Any = linecache.cache.get(old)
-        if entry is not None and not any(word in line for line in entry[2] for word in _DEFINES):
+        if entry is not None and not any(map(_defines, entry[2])):
             del linecache.cache[old]
         return name
+
+    def __call__(self, source: Any, filename: str, symbol: str, *flags: Any) -> Any:
+        """Compiles; the code of a magic as the part of the cell that it is, where it stands there."""
+        before = self._lines_before() if filename in _OF_MAGICS else None
+        if before is not None:
+            source, filename = ast.increment_lineno(source, before), self._cell
+        return super().__call__(source, filename, symbol, *flags)
+
+    def _lines_before(self) -> int | None:
+        """How many lines of the cell come before what a magic has parsed; None where that is no part of it."""
+        frame = sys._getframe(1)
+        while frame.f_code.co_filename != self._cell:
+            if frame.f_back is None:
+                return None
+            frame = frame.f_back
+        called = frame.f_lineno
+        code = self._parsed.rstrip()
+        if self._lines[called : called + code.count("\n") + 1] == code.split("\n"):
+            return called
+        return called - 1 if code in "".join(self._lines[called - 1 : called]) else None
 
     def ast_parse(self, source: str, filename: str = "<unknown>", symbol: str = "exec") -> ast.AST:
         """Parses a cell; raises what compiling all of it would, so that nothing runs before a late error."""
         try:
             tree: ast.AST = super().ast_parse(source, filename, symbol)
+            if filename != self._cell:
+                self._parsed = source
             if isinstance(tree, ast.Module) and len(tree.body) == 1 and len(source) <= _SHORT:
                 return tree  # compiled as a whole anyway, and not nested too deeply for that
             whole: Any = source
@@ -66,6 +107,10 @@ class CellCompiler(CachingCompiler):
         except RecursionError as error:
             raise SyntaxError("the code is nested too deeply to compile", (filename, None, None, None)) from error
         return tree
+
+
+def _defines(source: str) -> bool:
+    return any(word in source for word in _DEFINES)
 
 
 def _is_lone_surrogate_text(node: ast.stmt) -> bool:

@@ -76,7 +76,7 @@ class NamespaceShell(ShellLines, InteractiveShell):
 
     def begin(self, number: int) -> None:
         """Starts an execution: its number, nothing displayed, and no trap left open by an interruption."""
-        self.execution_count = self.number = number
+        self.execution_count = self.number = self.compile.running = number
         self.shown = []
         for name in _RUNNERS:
             self.__dict__.pop(name, None)
