@@ -1,8 +1,10 @@
 package tests
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -77,6 +79,11 @@ func tablesAreReadable(t *testing.T, s *server) {
 	wide := s.look("pd.DataFrame([['x' * 40] * 20] * 50)").text
 	if !strings.HasSuffix(wide, "…\n\n[50 rows x 20 columns]") && !strings.HasSuffix(wide, "…\n[50 rows x 20 columns]") {
 		t.Errorf("%d characters end in %s", len(wide), wide[len(wide)-100:])
+	}
+	for _, display := range s.succeed("display(pd.DataFrame([[1, 2]]))").DisplayData {
+		if keys := slices.Collect(maps.Keys(display.Data)); !slices.Equal(keys, []string{"text/plain"}) {
+			t.Errorf("a displayed frame comes as %v", keys)
+		}
 	}
 	s.equals("with pd.option_context('display.max_columns', 2): narrow = str(pd.DataFrame([[1] * 9]))\n'...' in narrow", "true")
 	mentions(t, s.look("np.arange(6).reshape(2, 3)").text, "array([[0, 1, 2],\n       [3, 4, 5]])")

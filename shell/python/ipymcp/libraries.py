@@ -13,10 +13,12 @@ from types import ModuleType
 from ipymcp.importing import after_import
 
 _INLINE_BACKEND = "module://matplotlib_inline.backend_inline"
-# Rows are not wrapped, and as many columns are shown as in a notebook; the last line always says the shape.
+# Rows are not wrapped, and as many columns are shown as in a notebook; the last line always says the shape. HTML would
+# only say the same once more.
 _PANDAS_OPTIONS = {
     "display.expand_frame_repr": False,
     "display.max_columns": 20,
+    "display.notebook_repr_html": False,
     "display.show_dimensions": True,
 }
 
