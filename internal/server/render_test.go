@@ -193,8 +193,10 @@ func TestRenderDisplays(t *testing.T) {
 		`{"text/plain":"<IPython.core.display.JSON object>","application/json":{"a":[1]}}`: `{"a":[1]}`,
 		`{"text/plain":"<IPython.core.display.SVG object>","image/svg+xml":"<svg/>"}`:      "<svg/>",
 		`{"text/plain":"<IPython.core.display.HTML object>","text/html":"<script>"}`:       "<IPython.core.display.HTML object>",
-		`{"text/html":"<b>"}`:                               "<b>",
-		`{"text/plain":"Digraph","image/svg+xml":"<svg/>"}`: "Digraph\n<svg/>",
+		`{"text/html":"<b>"}`: "<b>",
+		`{"text/html":"<SCRIPT src=x>a\nb</script >\n<p>c<style>d</style><script>cut"}`:       "\n<p>c",
+		`{"text/html":" <script>a</script>\n<script>b"}`:                                      "<text/html, only code for a browser>",
+		`{"text/plain":"Digraph","image/svg+xml":"<svg/>"}`:                                   "Digraph\n<svg/>",
 		`{"text/plain":"Audio","audio/wav":"<audio/wav, 4 bytes, in the file /tmp/x.wav>"}`:   "Audio\n<audio/wav, 4 bytes, in the file /tmp/x.wav>",
 		`{"text/plain":"Figure","application/vnd.plotly.v1+json":{"data":[]},"text/html":""}`: "Figure",
 	}

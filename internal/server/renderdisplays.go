@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -22,7 +23,7 @@ func (p *page) displayed(displays []shell.DisplayData) {
 			p.add(text)
 			p.payloads(bundle, isVisual)
 		} else if !p.payloads(bundle, isReadable) {
-			p.add(cmp.Or(text, renderResult(bundle["text/html"])))
+			p.add(cmp.Or(text, pageText(renderResult(bundle["text/html"]))))
 		}
 	}
 }
@@ -36,6 +37,18 @@ func (p *page) payloads(bundle map[string]json.RawMessage, wanted func(mime stri
 		}
 	}
 	return some
+}
+
+// browserCode is what of a page only a browser reads, to its end or to where it was cut off.
+var browserCode = regexp.MustCompile(`(?is)<(?:script|style)\b.*?(?:</(?:script|style)\s*>|\z)`)
+
+// pageText is HTML without what nobody reads.
+func pageText(html string) string {
+	left := browserCode.ReplaceAllString(html, "")
+	if html != "" && strings.TrimSpace(left) == "" {
+		return "<text/html, only code for a browser>"
+	}
+	return left
 }
 
 // wrapperText is how the text of IPython's own display objects begins, which says nothing of what they hold.
