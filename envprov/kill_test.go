@@ -2,6 +2,8 @@ package envprov
 
 import (
 	"encoding/json"
+	"errors"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -30,6 +32,7 @@ func TestKill_NothingHalfMadeIsEverUsed(t *testing.T) {
 		// It may have ended by itself.
 		_ = start.Process.Kill()
 		_ = start.Wait()
+		start.waitForDescendants(t)
 		if _, err := os.Lstat(r.Settings.EnvironmentDir()); err == nil {
 			finished++
 			checkWhole(t, r)
@@ -121,8 +124,21 @@ func TestSweep_RemovesWhatCannotBeWrittenTo(t *testing.T) {
 	}
 }
 
-// startAlone provisions in a process of its own.
-func startAlone(t *testing.T, r Request) *exec.Cmd {
+// aloneStart is a start in a process of its own.
+type aloneStart struct {
+	*exec.Cmd
+	held *os.File // ends when neither the process nor what it has run holds the other end of the pipe
+}
+
+// waitForDescendants waits until what the fake uv was just running has ended as well: it might still make directories.
+func (s aloneStart) waitForDescendants(t *testing.T) {
+	t.Helper()
+	if _, err := io.Copy(io.Discard, s.held); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func startAlone(t *testing.T, r Request) aloneStart {
 	t.Helper()
 	text, err := json.Marshal(requestAlone{r.Settings, r.Base, r.Requirements, r.Environ})
 	if err != nil {
@@ -131,10 +147,16 @@ func startAlone(t *testing.T, r Request) *exec.Cmd {
 	command := exec.Command(os.Args[0])
 	// The race detector would wait a second at the end.
 	command.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0", provisionRequest+"="+string(text))
-	if err := command.Start(); err != nil {
+	held, holder, err := os.Pipe()
+	if err != nil {
 		t.Fatal(err)
 	}
-	return command
+	t.Cleanup(func() { held.Close() })
+	command.ExtraFiles = []*os.File{holder}
+	if err := errors.Join(command.Start(), holder.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return aloneStart{command, held}
 }
 
 // timeOf is how long one undisturbed start takes.
