@@ -42,6 +42,7 @@ func TestMain(m *testing.M) {
 type session struct {
 	channel *cpython.Channel
 	foreign *os.File // reports of signals from other processes
+	reports *os.File // where they are written; held because a file that nobody holds is closed
 }
 
 func runScenario(scenario func(*session) error) int {
@@ -64,13 +65,14 @@ func runScenario(scenario func(*session) error) int {
 	cpython.GuardSignals(int(write.Fd()))
 	outcome := make(chan error, 1)
 	go func() {
-		s := &session{channel, read}
+		s := &session{channel, read, write}
 		// The first answer says that Python's handler for interrupts is in place.
 		err := s.eval("0", "0")
 		if err == nil {
 			err = scenario(s)
 		}
 		outcome <- err
+		runtime.KeepAlive(s)
 		_ = channel.Finish() // fails only when the interpreter has ended, which Main tells
 	}()
 	status := loaded.Main([]string{python, "-I", "-c", evaluator, strconv.Itoa(channel.PythonFD())})
@@ -194,7 +196,7 @@ var scenarios = map[string]func(*session) error{
 			"time.sleep(600)",
 			"exec('while True: pass')",
 			"threading.Event().wait()",
-			"subprocess.run(['sleep', '600'])",
+			"subprocess.run(['cat'], stdin=os.pipe()[0])", // ends with this process, if an interrupt hits the moment of its end
 			"queue.Queue().get()",
 			"[pair.append(socket.socketpair()), pair[-1][0].recv(1)]",
 		} {
