@@ -7,10 +7,13 @@ works there; a coroutine of user code runs on it. What a background task raises 
 from __future__ import annotations
 
 import asyncio
-import select
+
+# By name, here and below: user code, and what makes everything cooperative, may replace what the modules hold.
+from asyncio import set_event_loop
 from collections.abc import Coroutine
 from contextlib import suppress
 from functools import partial
+from select import POLLIN, poll
 from typing import Any
 
 from ipymcp.failedtasks import FailedTasks
@@ -44,7 +47,7 @@ class EventLoop:
         """Makes the loop the thread's current one: `asyncio.run` takes that away, and so may user code."""
         if self._loop.is_closed():
             self._loop = self._new_loop()
-        asyncio.set_event_loop(self._loop)
+        set_event_loop(self._loop)
         return self._loop
 
     def wait_readable(self, descriptor: int) -> None:
@@ -125,15 +128,15 @@ class EventLoop:
                 loop.run_until_complete(asyncio.wait(tasks, timeout=_CLEANUP_SECONDS))
             loop.run_until_complete(asyncio.wait_for(loop.shutdown_asyncgens(), _CLEANUP_SECONDS))
         with suppress(BaseException):
-            asyncio.set_event_loop(None)
+            set_event_loop(None)
             loop.close()
 
 
 def _is_readable(descriptor: int) -> bool:
     # A poll object of its own: the signal handler asks as well, also in the middle of another asking.
-    poll = select.poll()
-    poll.register(descriptor, select.POLLIN)
-    return bool(poll.poll(0))
+    readable = poll()
+    readable.register(descriptor, POLLIN)
+    return bool(readable.poll(0))
 
 
 def _has_work(loop: Any) -> bool:
@@ -143,10 +146,10 @@ def _has_work(loop: Any) -> bool:
 
 def _comes_first(descriptor: int, loop: Any) -> bool:
     """Waits without the loop, which is quicker; whether the descriptor was ready before anything was for the loop."""
-    poll = select.poll()
-    poll.register(descriptor, select.POLLIN)
-    poll.register(loop._selector.fileno(), select.POLLIN)
-    return [ready for ready, _ in poll.poll()] == [descriptor]
+    either = poll()
+    either.register(descriptor, POLLIN)
+    either.register(loop._selector.fileno(), POLLIN)
+    return [ready for ready, _ in either.poll()] == [descriptor]
 
 
 def _run_until_readable(loop: asyncio.AbstractEventLoop, descriptor: int) -> None:

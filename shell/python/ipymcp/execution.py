@@ -6,8 +6,9 @@ Main thread. An interruption reaches the cell, and what showing its value and it
 from __future__ import annotations
 
 import asyncio
+import sys
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, cast
 
 from ipymcp.display import Displays
 from ipymcp.errors import failure, refusal
@@ -71,9 +72,9 @@ def run_cell(kernel: Kernel, code: str) -> tuple[Answer | None, Any]:
     kernel.event_loop.ended_by = None
     try:
         result = shell.run_cell(code, store_history=True)
-    except BaseException as error:  # IPython's own code met something that the user's had broken
+    except:  # noqa: E722 - IPython's own code met what the user's had broken, which may be the name BaseException
         kernel.streams.restore_builtins()
-        return _report(kernel, "execution_error", error), None
+        return _report(kernel, "execution_error", cast(BaseException, sys.exc_info()[1])), None
     kernel.streams.restore_builtins()
     kernel.interrupts.forget()
     early, late = result.error_before_exec, _interruption(kernel, result.error_in_exec)

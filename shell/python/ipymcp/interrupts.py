@@ -27,8 +27,8 @@ T = TypeVar("T")
 
 # A signal that Linux itself never sends; `internal/cpython` does.
 INTERRUPT = signal.SIGSTKFLT
-# The functions of module `signal` themselves: `handlers` puts others in their place.
-_set_handler, _get_handler = signal.signal, signal.getsignal
+# The functions of module `signal` themselves: `handlers`, and user code, put others in their place.
+_set_handler, _get_handler, _set_mask = signal.signal, signal.getsignal, signal.pthread_sigmask
 
 _ASYNCIO = os.path.dirname(asyncio.__file__) + os.sep
 _LOOP_FILES = frozenset({selectors.__file__, weakref.__file__, weakref.WeakSet.__init__.__code__.co_filename})
@@ -77,7 +77,7 @@ class Interrupts:
             _set_handler(INTERRUPT, self.handle)
         self._deferred = False
         # User code may have blocked them for this thread.
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, (INTERRUPT, signal.SIGINT))
+        _set_mask(signal.SIG_UNBLOCK, (INTERRUPT, signal.SIGINT))
 
     def run(self, code: Callable[..., T], *arguments: Any) -> T:
         """Calls user code; within it, an interruption raises. Tracing that the code turns on pauses outside of it."""

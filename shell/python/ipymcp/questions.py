@@ -6,10 +6,10 @@ tells a late answer, to one that was given up, from the one that is waited for.
 
 from __future__ import annotations
 
-import select
 from contextlib import suppress
 
-# By name: user code may replace what the module holds.
+# By name: user code may replace what the modules hold.
+from select import POLLIN, poll
 from threading import get_ident
 from typing import Any
 
@@ -95,8 +95,8 @@ class Questions:
         return text
 
     def _answer(self, number: int) -> dict[str, Any]:
-        readable = select.poll()
-        readable.register(self._channel.fileno(), select.POLLIN)
+        readable = poll()
+        readable.register(self._channel.fileno(), POLLIN)
         while True:
             self._interrupts.run(readable.poll)
             frame = self._channel.receive()

@@ -19,8 +19,8 @@ from typing import Any
 from ipymcp.prompts import make_getpass, make_input
 from ipymcp.questions import Questions
 
-# Objects of their own: user code may take the builtins away.
-_all, _map = all, map
+# Objects of their own: user code may break the builtins themselves.
+_all, _callable, _class, _isinstance, _map = all, callable, type, isinstance, map
 _PROCESS_STARTS = frozenset({"subprocess.Popen", "os.posix_spawn", "os.fork", "os.forkpty", "os.system", "os.exec"})
 
 
@@ -61,7 +61,7 @@ class StandardStreams:
         self.restore_builtins()
 
     def restore_builtins(self) -> None:
-        """Puts back builtins that were deleted or made None.
+        """Puts back builtins that were deleted, or replaced by what cannot stand in for them.
 
         Itself it uses none, so that it works right after the code that did it.
         """
@@ -70,7 +70,8 @@ class StandardStreams:
         if _all(_map(is_, _map(present.get, self._names), self._values)):
             return
         for name, value in self._builtins.items():
-            if present.get(name) is None:
+            now = present.get(name)
+            if now is not value and not _stands_in(now, value):
                 present[name] = value
 
     def retire(self) -> None:
@@ -87,6 +88,13 @@ class StandardStreams:
                 getattr(owner, name).flush()
             except BaseException:  # noqa: S112 - a stream of the user's may raise anything
                 continue
+
+
+def _stands_in(replacement: object, original: object) -> bool:
+    """Whether a builtin may be replaced so: a class by a class, a function by what can be called."""
+    if _isinstance(original, _class):
+        return _isinstance(replacement, _class)
+    return _callable(replacement) or not _callable(original)
 
 
 def _open(descriptor: int) -> Any:
