@@ -75,11 +75,12 @@ class StandardStreams:
                 present[name] = value
 
     def retire(self) -> None:
-        """Takes back what asks a person, for what runs while the interpreter finalizes.
+        """Takes back what asks a person, for what runs while the interpreter finalizes, and forgets it.
 
         It refers to the streams, which would outlive what a verbose interpreter tells of its end through them.
         """
         vars(builtins)["input"], vars(getpass)["getpass"] = self._askers
+        self._builtins, self._names, self._values = {}, (), ()
 
     def flush(self) -> None:
         """Writes out what is buffered, in our streams and in those that user code put in their place. Never fails."""
