@@ -295,3 +295,10 @@ def test_output_is_utf8_whatever_the_locale(converse: Any, locale: str) -> None:
     assert talk.start() == {}
     talk.execute("print('\\u2713', '日本語', '\\udcaf')\nimport os\nos.write(2, b'e')")
     assert talk.stdout() == "✓ 日本語 \\udcaf\n"
+
+
+@pytest.mark.parametrize("inner", ["1/0", "1 +", "def f(: pass", "%nosuchmagic"])
+def test_a_cell_that_a_cell_runs_fails_alone(shared: Conversation, inner: str) -> None:
+    assert shared.result(f"get_ipython().run_cell({inner!r}); 5") == 5
+    assert "Traceback" in shared.stderr() or "Error" in shared.stderr()
+    assert shared.failure(f"get_ipython().run_cell({inner!r})\nraise KeyError('outer')")["error_type"] == "KeyError"

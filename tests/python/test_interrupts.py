@@ -64,6 +64,23 @@ def test_code_may_handle_its_interruption(shared: Conversation) -> None:
     assert shared.result("cleaned") == [1]
 
 
+@pytest.mark.parametrize("event", ["pre_execute", "pre_run_cell", "post_execute", "post_run_cell"])
+def test_callbacks_of_ipython_are_interrupted(fresh: Conversation, event: str) -> None:
+    fresh.execute(
+        "import time\narmed, ran = [], []\ndef nap(*_):\n    if armed: armed.clear(); print('ready'); time.sleep(60)\n"
+        f"get_ipython().events.register({event!r}, nap)"
+    )
+    before = event.startswith("pre_")
+    if before:
+        fresh.execute("armed.append(1)")
+    begun = interrupt_when(fresh, "ran.append(1)" if before else "armed.append(1)")
+    answer = fresh.answer()
+    assert time.monotonic() - begun < 5
+    # A cell that has not begun does not; one that is over stays what it was.
+    assert answer["ok"] is not before
+    assert fresh.result("ran") == []
+
+
 def test_looking_at_a_value_is_interrupted(shared: Conversation) -> None:
     code = (
         "class Slow:\n    def __repr__(self):\n        print('ready')\n        while True: x = 1\nslow = Slow()\nslow"

@@ -1,4 +1,4 @@
-"""IPython's events, whose callbacks after a cell can be interrupted: one of them draws figures. Main thread."""
+"""IPython's events, whose callbacks can be interrupted as the cell can: one of them draws figures. Main thread."""
 
 from __future__ import annotations
 
@@ -19,8 +19,12 @@ class Callbacks(EventManager):
         self.callbacks = registered
 
     def trigger(self, event: str, *args: Any, **kwargs: Any) -> None:
-        run = partial(super().trigger, event, *args, **kwargs)
-        if event.startswith("post_"):
-            self.shell.event_loop.interrupts.run(run)
-        else:
-            run()
+        """Calls what is registered for the event."""
+        if not self.callbacks[event]:
+            return
+        interrupts = self.shell.event_loop.interrupts
+        before = interrupts.raised
+        interrupts.run(partial(super().trigger, event, *args, **kwargs))
+        if event.startswith("pre_") and interrupts.raised > before:
+            # IPython shows what a callback raises and goes on; the cell was meant.
+            interrupts.defer()

@@ -118,6 +118,10 @@ class Interrupts:
             if before:
                 self.raise_deferred()
 
+    def defer(self) -> None:
+        """Keeps an interruption for the user's code that is about to begin."""
+        self._deferred = True
+
     def raise_deferred(self) -> None:
         """Raises for a signal that came before the user's code began."""
         if self._deferred:

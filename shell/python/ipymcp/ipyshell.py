@@ -67,6 +67,7 @@ class NamespaceShell(ShellLines, InteractiveShell):
     number: int
     # What IPython would have shown since `begin`: the exception, and whether it ended what the cell asked for.
     shown: list[tuple[BaseException, bool]]
+    depth: int  # of cells that run each other
     protected_modules: dict[str, ModuleType]
     own_bindings: dict[str, Any]
     own_history: MemoryHistory
@@ -77,7 +78,7 @@ class NamespaceShell(ShellLines, InteractiveShell):
     def begin(self, number: int) -> None:
         """Starts an execution: its number, nothing displayed, and no trap left open by an interruption."""
         self.execution_count = self.number = self.compile.running = number
-        self.shown = []
+        self.shown, self.depth = [], 0
         for name in _RUNNERS:
             self.__dict__.pop(name, None)
         if self.history_manager is not self.own_history:
@@ -143,6 +144,18 @@ class NamespaceShell(ShellLines, InteractiveShell):
         return self.lifetimes.hint(error, self.user_module.__dict__, self.own_history.input_hist_parsed[1:-1])
 
     # -- How a cell runs
+
+    def run_cell(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs a cell. Where it is one that a cell runs, its failure is shown, and ends nothing but itself."""
+        before, self.depth = len(self.shown), self.depth + 1
+        result = self.displayhook.exec_result
+        try:
+            return super().run_cell(*args, **kwargs)
+        finally:
+            self.depth -= 1
+            if self.depth:
+                self.displayhook.exec_result = result
+                self.shown[before:] = [(error, False) for error, _ in self.shown[before:]]
 
     def transform_cell(self, raw_cell: str) -> str:
         """The Python of a cell."""
