@@ -13,7 +13,7 @@ VERSION ?=
 PYTHON := build/python/bin/python3.14
 PYRUN  := $(CURDIR)/$(PYTHON) -I
 
-GOTEST := go test -timeout 10m
+GOTEST := go test -timeout 20m
 
 .DEFAULT_GOAL := help
 
