@@ -179,6 +179,7 @@ func (x *executions) statusOf(e *Execution) string {
 func (x *executions) outcome(e *Execution) (Outcome, error) {
 	x.mu.Lock()
 	ended, outcome := e.ended(), e.outcome
+	x.keepLocked(e) // what there is to say of one that runs tells its id
 	x.mu.Unlock()
 	switch {
 	case !ended:

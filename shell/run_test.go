@@ -71,6 +71,26 @@ func TestShell_RunAnswersEarlyAndGoesOn(t *testing.T) {
 	})
 }
 
+// An id that was told is known, however soon the work ends behind the early answer.
+func TestShell_RunKeepsWhatItTold(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Shell, early chan string) {
+		call := working("a", sleep(time.Minute), Clock{Reply: time.Second}, early)
+		call.Cell = nil
+		told := make(chan *Attendance, 1)
+		call.Early = func(a *Attendance) {
+			_, _ = s.Outcome(a.Execution)
+			told <- a
+		}
+		go func() { _, _ = s.Run(t.Context(), s.Reserve(), call) }()
+		a := <-told
+		time.Sleep(time.Hour)
+		a.Leave(nil)
+		if e, err := s.Follow(t.Context(), a.Execution.ID, Clock{}); err != nil || e != a.Execution {
+			t.Errorf("the execution is %v, %v", e, err)
+		}
+	})
+}
+
 func TestShell_RunWithdrawsWhatIsNotDueInTime(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *Shell, early chan string) {
 		first, second := s.Reserve(), s.Reserve()
