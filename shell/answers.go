@@ -45,6 +45,8 @@ type ExecuteAnswer struct {
 	Truncated      ExecuteTruncation `json:"truncated"`
 	// ElapsedSeconds is how long it has run; 0 once it has ended.
 	ElapsedSeconds float64 `json:"elapsed_seconds,omitempty"`
+	// Note is what keeps it from ending, where that is known.
+	Note string `json:"note,omitempty"`
 	// BackgroundOutput is what threads and children wrote between the previous answer and this call.
 	BackgroundOutput string `json:"background_output,omitempty"`
 	Illustrated
@@ -89,7 +91,7 @@ type ListedFunction struct {
 	} `json:"truncated"`
 }
 
-// CallAnswer is the answer of call_function. Status, ExecutionID and ElapsedSeconds are there where it says more than OK does.
+// CallAnswer is the answer of call_function. Status, ExecutionID, ElapsedSeconds and Note are there where they say more than OK does.
 type CallAnswer struct {
 	OK            bool            `json:"ok"`
 	Name          string          `json:"name"`
@@ -103,6 +105,7 @@ type CallAnswer struct {
 	Status         string  `json:"status,omitempty"`
 	ExecutionID    string  `json:"execution_id,omitempty"`
 	ElapsedSeconds float64 `json:"elapsed_seconds,omitempty"`
+	Note           string  `json:"note,omitempty"`
 	Illustrated
 }
 

@@ -46,7 +46,8 @@ type Execution struct {
 	call  Call
 	begun time.Time
 	done  chan struct{} // closed at the end
-	// interrupt ends the context of the work.
+	// ctx is that of the work; interrupt ends it.
+	ctx       context.Context
 	interrupt context.CancelCauseFunc
 	recording atomic.Pointer[recording] // nil until the work has begun to be recorded
 

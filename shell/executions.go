@@ -35,7 +35,7 @@ type executions struct {
 }
 
 // begin makes the execution of a call whose turn has come.
-func (x *executions) begin(c Call) (*Execution, context.Context) {
+func (x *executions) begin(c Call) *Execution {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	e := &Execution{call: c, begun: time.Now(), done: make(chan struct{}), waiting: 1}
@@ -48,9 +48,8 @@ func (x *executions) begin(c Call) (*Execution, context.Context) {
 		e.ID = "c" + strconv.Itoa(x.calls)
 	}
 	x.current = e
-	var ctx context.Context
-	ctx, e.interrupt = context.WithCancelCause(context.Background())
-	return e, ctx
+	e.ctx, e.interrupt = context.WithCancelCause(context.Background())
+	return e
 }
 
 // end says that the work is over.

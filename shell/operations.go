@@ -15,7 +15,7 @@ type Cell struct {
 // Execute runs one cell.
 func (s *Shell) Execute(ctx context.Context, t *Ticket, cell Cell) (ExecuteAnswer, error) {
 	if t.execution == nil { // no Call runs it
-		t.execution, _ = s.executions.begin(Call{Tool: "execute", Cell: &cell})
+		t.execution = s.executions.begin(Call{Tool: "execute", Cell: &cell})
 	}
 	r := s.record(t.execution.ID)
 	r.takesBackground = true

@@ -60,7 +60,9 @@ func (a *asking) put(question asked) {
 	q := Question{Prompt: a.plain(question.Prompt), Secret: question.Secret}
 	ctx, cancel := context.WithCancel(context.Background())
 	a.withdraw = cancel
+	a.recording.questions.Add(1)
 	go func() {
+		defer a.recording.questions.Add(-1)
 		defer cancel()
 		text, err := a.asker(ctx, q)
 		if ctx.Err() != nil {

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"fmt"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"ipython-mcp/internal/bounds"
@@ -12,6 +13,7 @@ type recording struct {
 	id             string
 	stdout, stderr *bounds.Stream
 	spools         [2]*bounds.Spool
+	questions      atomic.Int32 // open ones
 
 	takesBackground bool // the operation answers with what was written before it
 	background      bounds.Snapshot

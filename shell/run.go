@@ -61,12 +61,12 @@ func (s *Shell) Run(ctx context.Context, t *Ticket, c Call) (*Attendance, error)
 		t.Release()
 		return nil, err
 	}
-	e, work := s.executions.begin(c)
+	e := s.executions.begin(c)
 	t.execution = e
 	a := &Attendance{Execution: e, shell: s}
 	// The work is done here: a goroutine for it would cost the wake-up of a thread.
 	stop := a.attend(ctx, deadline)
-	outcome := c.Work(work)
+	outcome := c.Work(e.ctx)
 	t.Release()
 	s.executions.end(e, outcome)
 	stop()

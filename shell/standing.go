@@ -1,6 +1,9 @@
 package shell
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"math"
 	"time"
 
@@ -26,7 +29,7 @@ func (a *ExecuteAnswer) SetStatus(status, id string) {
 // Continue implements Standing.
 func (a *ExecuteAnswer) Continue(e *Execution) {
 	a.SetStatus(StatusRunning, e.ID)
-	a.ElapsedSeconds = roundSeconds(e.Elapsed())
+	a.ElapsedSeconds, a.Note = roundSeconds(e.Elapsed()), e.obstacle()
 	if r := e.recording.Load(); r != nil {
 		a.show(r, r.stdout.Snapshot(), r.stderr.Snapshot())
 	}
@@ -46,10 +49,24 @@ func (a *CallAnswer) SetStatus(status, id string) { a.Status, a.ExecutionID = st
 // Continue implements Standing.
 func (a *CallAnswer) Continue(e *Execution) {
 	a.SetStatus(StatusRunning, e.ID)
-	a.ElapsedSeconds = roundSeconds(e.Elapsed())
+	a.ElapsedSeconds, a.Note = roundSeconds(e.Elapsed()), e.obstacle()
 	if r := e.recording.Load(); r != nil {
 		a.Stdout, a.Stderr = r.stdout.Snapshot().Render(""), r.stderr.Snapshot().Render("")
 	}
+}
+
+// obstacle is what keeps work that has not ended from it, where that is known.
+func (e *Execution) obstacle() string {
+	var why *Interruption
+	r := e.recording.Load()
+	switch {
+	case errors.As(context.Cause(e.ctx), &why):
+		return fmt.Sprintf("it was interrupted (%s), but its code does not look for interrupts, or catches them; the tool interrupt "+
+			"says where it is", why.Reason)
+	case r != nil && r.questions.Load() > 0:
+		return "its code waits for the user to answer a question"
+	}
+	return ""
 }
 
 // roundSeconds is a duration in seconds as people read it, to a tenth.

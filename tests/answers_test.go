@@ -44,6 +44,7 @@ type execution struct {
 		StderrOmitted                            int64 `json:"stderr_omitted_chars"`
 	}
 	BackgroundOutput string `json:"background_output"`
+	Note             string
 }
 
 // failure is the error of an answer.

@@ -168,6 +168,34 @@ func TestClocks_Timeout(t *testing.T) {
 	s.equals("x", "6")
 }
 
+// Where it is known what keeps code from ending, the answer says so: an interrupt that does not take, a question to the user.
+func TestClocks_SayWhatKeepsCode(t *testing.T) {
+	t.Parallel()
+	s := connectAsked(t, options{})
+	gate := filepath.Join(t.TempDir(), "gate")
+	stubborn := fmt.Sprintf("import os, time\nwhile not os.path.exists(%q):\n    try: time.sleep(0.01)\n    except KeyboardInterrupt: pass", gate)
+	s.works("the start")
+	raw := s.toolAnswer(s.sendTimed("execute", map[string]any{"code": stubborn}, map[string]any{"timeout_seconds": 0.1, "wait_seconds": 0.5}))
+	e := decodeInto[execution](t, raw.Structured)
+	if e.Status != "running" || !strings.Contains(e.Note, "0.1 s, its time limit") || !strings.Contains(raw.text(), e.Note) {
+		t.Errorf("the answer is %s", raw.Structured)
+	}
+	touch(t, gate)
+	if e := s.final(*e.ExecutionID); e.Status != "ok" || e.Note != "" {
+		t.Errorf("at the end it is %+v", e)
+	}
+	id := s.detached("input('? ')")
+	question := s.asked(1)
+	raw = s.call("get_execution", map[string]any{})
+	if note := decodeInto[execution](t, raw.Structured).Note; !strings.Contains(note, "waits for the user") || !strings.Contains(raw.text(), note) {
+		t.Errorf("with a question it is %s", raw.Structured)
+	}
+	s.accepts(question, "x")
+	if e := s.final(id); string(e.Result) != `"x"` || e.Note != "" {
+		t.Errorf("at the end it is %+v", e)
+	}
+}
+
 // A call whose turn does not come in time is withdrawn, says what runs, and never runs afterwards.
 func TestClocks_Busy(t *testing.T) {
 	t.Parallel()

@@ -177,7 +177,8 @@ Look at code that is running or has ended: its status, what it has printed so fa
 that the original call gives. Use it after an answer with status "running": with wait_seconds it waits for the end, so
 that nothing has to be sent twice. Answers at once while code runs.
 
-status is running, ok, error or interrupted. The last executions are kept, so that an answer can be read again.`,
+status is running, ok, error or interrupted; note says what keeps running code from ending, where that is known. The last
+executions are kept, so that an answer can be read again.`,
 }
 
 // getExecutionTool is the tool that answers with another call's answer.

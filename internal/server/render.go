@@ -54,9 +54,12 @@ func (p *page) failed(e *shell.Error) {
 	}
 }
 
-// running adds what to do about code that still runs.
-func (p *page) running(id string, seconds float64) {
+// running adds what to do about code that still runs, and the note on it.
+func (p *page) running(id string, seconds float64, note string) {
 	p.addf("[execution %s still runs after %v s: get_execution waits for its end, interrupt stops it]", id, seconds)
+	if note != "" {
+		p.addf("[%s]", note)
+	}
 }
 
 // or returns the page, or something to say where there is nothing.
@@ -84,7 +87,7 @@ func renderExecute(a shell.ExecuteAnswer) string {
 	p.add(renderResult(a.Result))
 	p.failed(a.Error)
 	if a.Status == shell.StatusRunning {
-		p.running(*a.ExecutionID, a.ElapsedSeconds)
+		p.running(*a.ExecutionID, a.ElapsedSeconds, a.Note)
 	}
 	return p.or("(no output)")
 }
@@ -99,7 +102,7 @@ func renderCall(a shell.CallAnswer) string {
 	p.add(renderResult(a.Result))
 	p.failed(a.Error)
 	if a.Status == shell.StatusRunning {
-		p.running(a.ExecutionID, a.ElapsedSeconds)
+		p.running(a.ExecutionID, a.ElapsedSeconds, a.Note)
 	}
 	return p.or("(no output)")
 }
