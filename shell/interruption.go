@@ -9,8 +9,12 @@ import (
 	"time"
 )
 
-// cancelInterruptInterval is the time between two interrupts of the same work, for code that catches the first.
-const cancelInterruptInterval = 300 * time.Millisecond
+// The same work is interrupted again, for code that catches the first interrupt: not before it has had time to clean up, and then from
+// time to time.
+const (
+	cleanupPatience        = time.Second
+	againInterruptInterval = 300 * time.Millisecond
+)
 
 // interrupter interrupts the work of one turn, and never what comes after it.
 type interrupter struct {
@@ -38,14 +42,15 @@ func (i *interrupter) end() {
 // has not ended by the second time may be waiting for a child that it has started.
 func (i *interrupter) interruptUntilOver() {
 	i.interrupt(nil)
-	repeat := time.NewTicker(cancelInterruptInterval)
-	defer repeat.Stop()
+	again := time.NewTimer(cleanupPatience)
+	defer again.Stop()
 	for {
 		select {
 		case <-i.done:
 			return
-		case <-repeat.C:
+		case <-again.C:
 			i.interrupt(i.shell.children)
+			again.Reset(againInterruptInterval)
 		}
 	}
 }

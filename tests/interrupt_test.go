@@ -1,6 +1,9 @@
 package tests
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -38,6 +41,26 @@ func TestInterrupt(t *testing.T) {
 		}
 	}
 	s.equals("'untouched'", `"untouched"`)
+}
+
+// Code that is interrupted has a moment to clean up before it is interrupted again, which code that goes on is.
+func TestInterrupt_LetsCodeCleanUp(t *testing.T) {
+	t.Parallel()
+	s := connect(t, options{})
+	for code, printed := range map[string]string{
+		"try:\n    BEGUN; time.sleep(600)\nfinally:\n    time.sleep(0.5); print('cleaned up')":              "cleaned up\n",
+		"try:\n    BEGUN; time.sleep(600)\nexcept KeyboardInterrupt:\n    print('caught')\ntime.sleep(600)": "caught\n",
+	} {
+		begun := filepath.Join(t.TempDir(), "begun")
+		id := s.sendCell("import time\n" + strings.Replace(code, "BEGUN", fmt.Sprintf("open(%q, 'w').close()", begun), 1))
+		eventually(t, "the code", func() bool { return os.Remove(begun) == nil })
+		if got := s.interrupt(""); !got.Interrupted {
+			t.Errorf("interrupt answers %+v", got)
+		}
+		if e := s.executionOf(id); e.Status != "interrupted" || e.Stdout != printed {
+			t.Errorf("the execution answers %+v", e)
+		}
+	}
 }
 
 // A waiting call hears that its code was interrupted by another.
