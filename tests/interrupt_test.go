@@ -113,6 +113,21 @@ func TestInterrupt_WhatCannotBeStopped(t *testing.T) {
 	s.endsBy(s.closeInput)
 }
 
+// User code that has blocked every signal is interrupted all the same; the others stay blocked.
+func TestInterrupt_WithEverySignalBlocked(t *testing.T) {
+	t.Parallel()
+	s := connect(t, options{})
+	s.succeed("import signal, threading")
+	s.equals("signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())\nsignal.pthread_kill(threading.get_ident(), signal.SIGUSR1)\n"+
+		"signal.SIGUSR1 in signal.sigpending()", "true")
+	id := s.detached("signal.pthread_sigmask(signal.SIG_SETMASK, signal.valid_signals())\nprint('begun')\nwhile True: pass")
+	s.begun()
+	if got := s.interrupt(id); !got.Interrupted {
+		t.Fatalf("interrupt answers %+v", got)
+	}
+	s.works("the interrupted code")
+}
+
 // A write that blocks can be interrupted where user code has put a pipe of its own in place of descriptor 1 or 2.
 func TestInterrupt_BlockedWriteToAReplacedDescriptor(t *testing.T) {
 	t.Parallel()

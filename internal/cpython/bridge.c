@@ -226,6 +226,17 @@ int sigaction(int number, const struct sigaction *action, struct sigaction *prev
 	return 0;
 }
 
+/* The same for the mask of Python's thread: user code may block every signal there but the one that interrupts it. */
+int pthread_sigmask(int how, const sigset_t *set, sigset_t *previous) {
+	sigset_t allowed;
+	if (set != NULL && how != SIG_UNBLOCK && atomic_load(&python_runs) && pthread_equal(pthread_self(), python_thread)) {
+		allowed = *set;
+		sigdelset(&allowed, INTERRUPT);
+		set = &allowed;
+	}
+	return sigprocmask(how, set, previous) == 0 ? 0 : errno;
+}
+
 void bridge_guard_signals(int notify) {
 	struct sigaction first;
 	sigaction(SIGHUP, NULL, &first);
