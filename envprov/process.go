@@ -54,7 +54,9 @@ func (p program) run(ctx context.Context) (output string, err error) {
 	command.SysProcAttr = ownGroup()
 	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
 	command.WaitDelay = pipeGrace
-	err = command.Run()
+	if err = startUnblocked(command); err == nil {
+		err = command.Wait()
+	}
 	output = kept.end()
 	switch {
 	case ctx.Err() != nil:

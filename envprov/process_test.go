@@ -3,9 +3,12 @@ package envprov
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // shellProgram is a program that runs a shell script.
@@ -53,6 +56,22 @@ func TestProgram_EndsItsWholeGroup(t *testing.T) {
 		t.Fatalf("the error is %v", err)
 	}
 	waitUntil(t, "the child has ended", func() bool { return ended(atoi(t, output)) })
+}
+
+func TestProgram_RunsWithNoSignalBlocked(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var before unix.Sigset_t
+	if err := unix.PthreadSigmask(unix.SIG_BLOCK, &unix.Sigset_t{Val: [16]uint64{1 << (unix.SIGUSR1 - 1)}}, &before); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.PthreadSigmask(unix.SIG_SETMASK, &before, nil)
+	grep := shellProgram("", time.Minute, nil) // not by a shell: dash clears its mask itself
+	grep.path, grep.args = "/bin/grep", []string{"SigBlk", "/proc/self/status"}
+	output, err := grep.run(context.Background())
+	if err != nil || strings.Trim(output, "SigBlk:\t 0") != "" {
+		t.Errorf("%q, %v", output, err)
+	}
 }
 
 // TestProgram_DoesNotWaitForWhatHoldsItsOutput: something that left the group keeps the pipe open for long.

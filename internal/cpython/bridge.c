@@ -81,8 +81,25 @@ static void release_signals(void) {
 	}
 }
 
+static sigset_t waited_for; /* signals that programs block in order to wait for them */
+
+/* Runs before Go's runtime, whose threads get their mask from this one. A signal for the process may be taken by any thread that does not
+ * block it: what user code waits for (sigwait) must not reach a thread of Go's, where its default ends the process. */
+__attribute__((constructor)) static void keep_signals_from_go(void) {
+	static const int standard[] = {SIGALRM, SIGVTALRM, SIGUSR1, SIGUSR2, SIGIO, SIGPWR};
+	sigemptyset(&waited_for);
+	for (size_t i = 0; i < sizeof standard / sizeof standard[0]; i++) {
+		sigaddset(&waited_for, standard[i]);
+	}
+	for (int number = SIGRTMIN + 1; number <= SIGRTMAX; number++) { /* the first is Go's own, in programs with C */
+		sigaddset(&waited_for, number);
+	}
+	sigprocmask(SIG_BLOCK, &waited_for, NULL);
+}
+
 int bridge_main(const bridge_library *library, int argc, char **argv) {
 	python_thread = pthread_self();
+	sigprocmask(SIG_UNBLOCK, &waited_for, NULL);
 	atexit(deliver_last_words);
 	release_signals();
 	combine_prepare(library);

@@ -17,7 +17,7 @@
 // SIGINT, SIGTERM and SIGHUP go through a handler of this package ([GuardSignals]). One that comes from another process is reported
 // on a pipe and ends the server, whatever handlers user code installed; one that this process sends itself (user code calling
 // os.kill) goes to user code's handler. Interrupts are a signal of their own (SIGSTKFLT), which user code cannot take. Other signals have their default when CPython starts, except the few that Go's
-// runtime needs. A forked child gets default handlers back. [StackSignal] asks for the Python stack ([Stacks]).
+// runtime needs; Go's threads block those that programs wait for, so that only Python's take them. A forked child gets default handlers back. [StackSignal] asks for the Python stack ([Stacks]).
 //
 // # Lifetime
 //
