@@ -1,7 +1,6 @@
 package envprov
 
 import (
-	"bytes"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -90,19 +89,33 @@ func runProbe(ctx context.Context, executable string) (probeAnswer, error) {
 	defer cancel()
 	command := exec.CommandContext(ctx, executable, "-I", "-c", probe)
 	command.Env = withoutPythonVariables(os.Environ())
-	var stderr bytes.Buffer
-	command.Stderr = &stderr
-	output, err := command.Output()
-	if err != nil {
-		return probeAnswer{}, fmt.Errorf("%v%s", err, lastLine(stderr.String()))
+	// What is no Python may write for ever.
+	var stdout, stderr tail
+	command.Stdout, command.Stderr = &stdout, &stderr
+	if err := command.Run(); err != nil {
+		return probeAnswer{}, fmt.Errorf("%v%s", err, lastLine(string(stderr.kept)))
 	}
 	// A sitecustomize that prints may have written before the answer, which is the last line.
-	lines := strings.Split(strings.TrimSpace(string(output)), "\n")
+	lines := strings.Split(strings.TrimSpace(string(stdout.kept)), "\n")
 	var answer probeAnswer
 	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &answer); err != nil {
 		return probeAnswer{}, fmt.Errorf("its answer is no JSON: %v", err)
 	}
 	return answer, nil
+}
+
+// tailBytes is how much of the end of a stream is kept at least.
+const tailBytes = 64 << 10
+
+// tail keeps the end of what is written to it, at most twice tailBytes.
+type tail struct{ kept []byte }
+
+func (t *tail) Write(data []byte) (int, error) {
+	t.kept = append(t.kept, data[max(0, len(data)-tailBytes):]...)
+	if excess := len(t.kept) - tailBytes; excess > tailBytes {
+		t.kept = append(t.kept[:0], t.kept[excess:]...)
+	}
+	return len(data), nil
 }
 
 // lastLine is the end of a message, where Python says what went wrong, bounded to 200 bytes.

@@ -1,7 +1,9 @@
 package envprov
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -58,5 +60,18 @@ echo '{"implementation": "CPython", "version": "3.12.1", "version_info": [3, 12]
 	if want := (Interpreter{Executable: "/x", Library: "/y", Version: "3.12.1", CacheTag: "c"}); err != nil ||
 		got != want {
 		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestTail_KeepsTheEndInBoundedMemory(t *testing.T) {
+	var kept tail
+	for i := range 100_000 {
+		fmt.Fprintf(&kept, "a line of nothing, number %d\n", i)
+	}
+	if len(kept.kept) > 2*tailBytes || !strings.HasSuffix(string(kept.kept), "number 99999\n") {
+		t.Errorf("%d bytes are kept, the last are %.40q", len(kept.kept), kept.kept[max(0, len(kept.kept)-40):])
+	}
+	if _, err := kept.Write(bytes.Repeat([]byte("x"), 10*tailBytes)); err != nil || len(kept.kept) > 2*tailBytes {
+		t.Errorf("%d bytes are kept, %v", len(kept.kept), err)
 	}
 }

@@ -141,7 +141,7 @@ func (s *server) works(after string) {
 // trouble runs an ordinary cell and says what is not ordinary about its answer.
 func (s *server) trouble() string {
 	s.t.Helper()
-	r, arrived := s.answerWithin(s.sendCell("print('alive')\n1 + 1"), endPatience)
+	r, arrived := s.answerWithin(s.sendCell("print('alive')\n1 + 1"), patience)
 	switch {
 	case !arrived:
 		return "no answer"

@@ -188,11 +188,11 @@ func TestEnvironment_FailureAfterTheHandshakeIsTheAnswer(t *testing.T) {
 			"not_there-1")
 		lacks(t, text, "s3cr3t")
 	}
-	mentions(t, s.stderr(), "task environment startup failed during dependency_install: ")
-	lacks(t, s.stderr(), "s3cr3t")
 	w.untouched()
 	s.closeInput()
 	s.ends()
+	mentions(t, s.stderrAtEnd(), "task environment startup failed during dependency_install: ")
+	lacks(t, s.stderrAtEnd(), "s3cr3t")
 	if s.state.Success() {
 		t.Error("the exit status is 0")
 	}
