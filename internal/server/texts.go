@@ -51,7 +51,7 @@ type executeInput struct {
 // clockInput is what a call may say about time.
 type clockInput struct {
 	Wait    float64 `json:"wait_seconds,omitempty" jsonschema:"minimum=0,description=Answer after this time with status running if the code still runs; 0: at once. By default 45\\, unless the server is set otherwise."`
-	Timeout float64 `json:"timeout_seconds,omitempty" jsonschema:"exclusiveMinimum=0,description=Interrupt the code after this time. By default never\\, unless the server is set otherwise."`
+	Timeout float64 `json:"timeout_seconds,omitempty" jsonschema:"minimum=0.001,description=Interrupt the code after this time. By default never\\, unless the server is set otherwise."`
 }
 
 type callInput struct {
