@@ -302,3 +302,8 @@ def test_a_cell_that_a_cell_runs_fails_alone(shared: Conversation, inner: str) -
     assert shared.result(f"get_ipython().run_cell({inner!r}); 5") == 5
     assert "Traceback" in shared.stderr() or "Error" in shared.stderr()
     assert shared.failure(f"get_ipython().run_cell({inner!r})\nraise KeyError('outer')")["error_type"] == "KeyError"
+
+
+def test_a_magic_fails_with_the_cell_that_it_runs(shared: Conversation) -> None:
+    assert shared.failure("%%capture\n1/0")["error_type"] == "ZeroDivisionError"
+    assert shared.failure("%%capture\n%nosuchmagic")["error_type"] == "UsageError"

@@ -26,6 +26,7 @@ from ipymcp.compiling import CellCompiler, needs_loop
 from ipymcp.display import CollectingPublisher, RecordingHook
 from ipymcp.eventloop import EventLoop
 from ipymcp.formatting import ValueFormatter
+from ipymcp.frames import is_machinery
 from ipymcp.history import KEPT_EXECUTIONS, MemoryHistory
 from ipymcp.installing import Installer
 from ipymcp.lifetimes import Lifetimes
@@ -146,7 +147,10 @@ class NamespaceShell(ShellLines, InteractiveShell):
     # -- How a cell runs
 
     def run_cell(self, *args: Any, **kwargs: Any) -> Any:
-        """Runs a cell. Where it is one that a cell runs, its failure is shown, and ends nothing but itself."""
+        """Runs a cell. Where user code runs it in a cell, its failure is shown, and ends nothing but itself.
+
+        A magic that runs what stands below it (`%%capture`) fails with that.
+        """
         before, self.depth = len(self.shown), self.depth + 1
         result = self.displayhook.exec_result
         try:
@@ -155,6 +159,7 @@ class NamespaceShell(ShellLines, InteractiveShell):
             self.depth -= 1
             if self.depth:
                 self.displayhook.exec_result = result
+            if self.depth and not is_machinery(sys._getframe(1).f_code.co_filename):
                 self.shown[before:] = [(error, False) for error, _ in self.shown[before:]]
 
     def transform_cell(self, raw_cell: str) -> str:
