@@ -37,9 +37,7 @@ func NewChannel() (*Channel, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot make the channel to the Python interpreter: %v", err)
 	}
-	if err := unix.SetNonblock(pair[0], true); err != nil {
-		return nil, fmt.Errorf("cannot set up the channel to the Python interpreter: %v", err)
-	}
+	// Blocking: a thread that waits in the read itself is woken with less ado than one that the runtime's poller wakes.
 	return &Channel{python: pair[1], file: os.NewFile(uintptr(pair[0]), "python-channel")}, nil
 }
 
