@@ -13,6 +13,7 @@ import io
 import os
 import subprocess
 import sys
+from functools import wraps
 from operator import is_
 from typing import Any
 
@@ -21,7 +22,6 @@ from ipymcp.questions import Questions
 
 # Objects of their own: user code may break the builtins themselves.
 _all, _callable, _class, _isinstance, _map = all, callable, type, isinstance, map
-_PROCESS_STARTS = frozenset({"subprocess.Popen", "os.posix_spawn", "os.fork", "os.forkpty", "os.system", "os.exec"})
 
 
 class StandardStreams:
@@ -39,12 +39,26 @@ class StandardStreams:
         self._stdin = _open(0)
         self._stdout = _open(1)
         self._stderr = _open(2)
-        sys.addaudithook(self._flush_before_a_process)
+        self._flush_before_processes()
 
-    def _flush_before_a_process(self, event: str, _arguments: object) -> None:
-        """What is unfinished of a line comes before what a new process writes, and is in no child a second time."""
-        if event in _PROCESS_STARTS:
+    def _flush_before_processes(self) -> None:
+        """What is unfinished of a line comes before what a new process writes, and is in no child a second time.
+
+        Not by an audit hook, which would make every look at a function's code slow.
+        """
+        os.register_at_fork(before=self.flush)
+        for module, name in ((subprocess, "_fork_exec"), (os, "posix_spawn"), (os, "posix_spawnp")):
+            start = getattr(module, name, None)
+            if start is not None:
+                setattr(module, name, self._flushed(start))
+
+    def _flushed(self, start: Any) -> Any:
+        @wraps(start)
+        def flushed(*arguments: Any, **options: Any) -> Any:
             self.flush()
+            return start(*arguments, **options)
+
+        return flushed
 
     def _is_our_stdin(self, stream: Any) -> bool:
         return stream is self._stdin
