@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from typing import Any
 
 from IPython.utils.text import LSString, SList
@@ -22,8 +21,6 @@ class ShellLines:
     def system(self, cmd: str) -> None:
         """Runs a shell line with our descriptors; `_exit_code` is its status, negative for a signal."""
         expanded = self.installer.check(self.var_expand(cmd, depth=1))
-        sys.stdout.flush()
-        sys.stderr.flush()
         self._note_status(cmd, subprocess.call(expanded, shell=True, executable=shell_program()))
 
     system_raw = system_piped = system

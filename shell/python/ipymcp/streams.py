@@ -134,7 +134,7 @@ def _usable(stream: Any, descriptor: int) -> bool:
 def _system(command: str | bytes | os.PathLike[str]) -> int:
     """Runs a command in a subshell and returns its wait status, as `os.system` does.
 
-    C's own function ignores SIGINT while it waits, so that nothing could interrupt it.
+    C's own function waits for the command's end whatever signals come, so that nothing could interrupt it.
     """
     sys.audit("os.system", os.fsencode(command))
     status = subprocess.call(os.fsdecode(command), shell=True, close_fds=False)
