@@ -58,6 +58,21 @@ func TestLog(t *testing.T) {
 
 var logLine = regexp.MustCompile(`^time=\S+ level=(DEBUG|INFO|WARN|ERROR) msg=`)
 
+// A client need not read the log: the server serves on when the pipe is full, and ends as ever.
+func TestLog_Unread(t *testing.T) {
+	t.Parallel()
+	s := connect(t, options{deaf: true})
+	for range 3000 {
+		s.call("list", map[string]any{})
+	}
+	s.works("a full log")
+	s.closeInput()
+	s.ends()
+	if log := s.stderrAtEnd(); strings.Count(log, "tool=list") < 500 {
+		t.Errorf("the log is %.2000q", log)
+	}
+}
+
 // Retired variables are ignored with one warning that names them.
 func TestLog_RetiredVariables(t *testing.T) {
 	t.Parallel()

@@ -55,6 +55,7 @@ type options struct {
 	dir     string            // working directory
 	library map[string]string // files of a directory that IPYTHON_MCP_LIBRARY_PATHS names
 	unread  bool              // stdout is not read before readOutput
+	deaf    bool              // stderr is not read while the server runs
 	untidy  bool              // user code leaves files behind, or the end is not an orderly one
 }
 
@@ -128,7 +129,12 @@ func start(t *testing.T, o options) *server {
 		t.Fatal(err)
 	}
 	var readers sync.WaitGroup
-	readers.Go(func() { s.readLog(stderr) })
+	readers.Go(func() {
+		if o.deaf {
+			<-s.exited
+		}
+		s.readLog(stderr)
+	})
 	if !o.unread {
 		readers.Go(func() { s.read(s.stdout) })
 	}

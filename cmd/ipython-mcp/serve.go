@@ -108,7 +108,7 @@ func assemble(c config) (p *process, err error) {
 
 // assembleServer wires what stands on the descriptors: log, queue, protocol.
 func (p *process) assembleServer() (err error) {
-	p.log = slog.New(slog.NewTextHandler(p.stdio.Log, &slog.HandlerOptions{Level: p.config.logLevel}))
+	p.log = slog.New(slog.NewTextHandler(descriptors.NewLog(p.stdio.Log), &slog.HandlerOptions{Level: p.config.logLevel}))
 	p.startup = &startupLog{out: p.stdio.Log, left: p.config.limits.TextChars, redactor: p.preparer.redactor}
 	p.stdio.Redirect(p.startup, p.startup)
 	if len(p.config.retired) > 0 {

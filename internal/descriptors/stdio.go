@@ -18,7 +18,8 @@ const pipeCapacity = 1 << 20
 type Stdio struct {
 	// In, Out and Log are the original descriptors 0, 1 and 2, close-on-exec. In and Out belong to the MCP protocol, Log to log lines and crash
 	// reports.
-	In, Out, Log *os.File
+	In, Log *os.File
+	Out     *Outlet
 
 	null           int // /dev/null, for descriptor 0
 	stdout, stderr *capture
@@ -27,14 +28,15 @@ type Stdio struct {
 // Take moves descriptors 0, 1 and 2 and starts draining. Until the first Redirect, output is discarded. Call it once, before CPython or
 // any child process starts.
 func Take() (*Stdio, error) {
-	s := &Stdio{}
-	for number, file := range []**os.File{&s.In, &s.Out, &s.Log} {
+	var originals [3]*os.File
+	for number := range originals {
 		private, err := duplicate(number)
 		if err != nil {
 			return nil, err
 		}
-		*file = os.NewFile(uintptr(private), fmt.Sprintf("original descriptor %d", number))
+		originals[number] = os.NewFile(uintptr(private), fmt.Sprintf("original descriptor %d", number))
 	}
+	s := &Stdio{In: originals[0], Out: newOutlet(originals[1]), Log: originals[2]}
 	null, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open %s: %v", os.DevNull, err)
