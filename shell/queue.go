@@ -37,6 +37,10 @@ func (q *queue) reserve() *Ticket {
 	return t
 }
 
+// First reports whether the ticket has its turn, so that waiting for it takes no time. No ticket (nil) waits for nothing that could
+// come at once.
+func (t *Ticket) First() bool { return t != nil && happened(t.turn) }
+
 // wait returns when the ticket's turn has come, or with the context's cause when that ends first: the ticket then has been released.
 func (t *Ticket) wait(ctx context.Context) error {
 	select {

@@ -37,6 +37,7 @@ var mayImport = map[string]map[string]string{
 	},
 	"dyntools":        {"internal/bounds": "cuts descriptions, canonical JSON"},
 	"envprov":         {"internal/filelock": "starts that make the same environment"},
+	"internal/beat":   {},
 	"internal/bounds": {},
 	"internal/bundle": {
 		"internal/bundle/archive": "the form of what is embedded",
@@ -45,12 +46,13 @@ var mayImport = map[string]map[string]string{
 	"internal/bundle/archive":  {},
 	"internal/bundle/mkbundle": {"internal/bundle/archive": "packs what the program unpacks"},
 	"internal/children":        {},
-	"internal/cpython":         {},
+	"internal/cpython":         {"internal/beat": "guards handlers while code runs"},
 	"internal/descriptors":     {},
 	"internal/filelock":        {},
 	"internal/pictures":        {},
 	"internal/server": {
 		"dyntools":        "dynamic tools are MCP tools",
+		"internal/beat":   "notices long calls",
 		"internal/bounds": "limits of texts",
 		"shell":           "every tool is an operation of the shell",
 	},

@@ -11,7 +11,7 @@ func TestEarlyReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		input, client := io.Pipe()
 		opened, ended := make(chan struct{}), make(chan struct{})
-		r := newEarlyReader(input, opened, func() { close(ended) })
+		r := newEarlyReader(input, -1, opened, func() { close(ended) })
 		sent := []string{"before ", "the handshake, ", "the read that was waiting, ", "directly"}
 		for i, text := range sent {
 			if i == 2 {
@@ -47,7 +47,7 @@ func TestEarlyReader(t *testing.T) {
 // TestEarlyReader_NoticesTheEndBeforeAnybodyReads is why it exists.
 func TestEarlyReader_NoticesTheEndBeforeAnybodyReads(t *testing.T) {
 	ended := make(chan struct{})
-	r := newEarlyReader(strings.NewReader("half a message"), make(chan struct{}), func() { close(ended) })
+	r := newEarlyReader(strings.NewReader("half a message"), -1, make(chan struct{}), func() { close(ended) })
 	<-ended
 	data, err := io.ReadAll(r)
 	if err != nil || string(data) != "half a message" {

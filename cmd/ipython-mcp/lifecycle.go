@@ -22,7 +22,7 @@ const (
 func (p *process) serveProtocol(stopPreparing func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	input := newEarlyReader(p.stdio.In, p.handshake, func() { time.AfterFunc(answerGrace, cancel) })
+	input := newEarlyReader(p.stdio.In, int(p.stdio.In.Fd()), p.handshake, func() { time.AfterFunc(answerGrace, cancel) })
 	go func() {
 		<-p.terminated
 		time.AfterFunc(exitLimit, p.exitHard)

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "bridge.h"
 #include "combine.h"
+#include "module.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -29,7 +30,7 @@ int bridge_load(const char *path, bridge_library *library, char *error, size_t s
 		library->get_version = (const char *(*)(void))dlsym(handle, "Py_GetVersion");
 		library->bytes_main = (int (*)(int, char **))dlsym(handle, "Py_BytesMain");
 		if (library->get_version != NULL && library->bytes_main != NULL && library->is_initialized != NULL &&
-			library->add_pending_call != NULL && library->add_audit_hook != NULL) {
+			library->add_pending_call != NULL && library->add_audit_hook != NULL && module_load(handle) == 0) {
 			return 0;
 		}
 	}
@@ -103,6 +104,7 @@ int bridge_main(const bridge_library *library, int argc, char **argv) {
 	atexit(deliver_last_words);
 	release_signals();
 	combine_prepare(library);
+	(void)module_register(); /* without memory for it Python does not start either */
 	/* Until Python handles it: its default would end the process. */
 	signal(INTERRUPT, SIG_IGN);
 	atomic_store(&python_runs, 1);

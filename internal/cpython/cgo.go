@@ -6,6 +6,7 @@ package cpython
 #include <stdlib.h>
 #include "bridge.h"
 #include "combine.h"
+#include "module.h"
 */
 import "C"
 
@@ -100,3 +101,30 @@ func combineWrites() (stop func()) {
 }
 
 func flushCombined() { C.combine_flush() }
+
+// isPythonThread reports whether the calling goroutine runs on Python's thread.
+func isPythonThread() bool { return C.module_is_python_thread() != 0 }
+
+// dispatch hands a request to Python on its own thread, which must be lent, and returns the reply with the descriptor that Python waits
+// for then. C copies the request before Python runs; the reply is C's, and copied here.
+func dispatch(request []byte) (reply []byte, descriptor int, replied bool) {
+	var data *C.char
+	var size C.size_t
+	var awaited C.int
+	begin := (*C.char)(unsafe.Pointer(unsafe.SliceData(request)))
+	if C.module_dispatch(begin, C.size_t(len(request)), &data, &size, &awaited) != 0 {
+		return nil, 0, false
+	}
+	defer C.free(unsafe.Pointer(data))
+	return C.GoBytes(unsafe.Pointer(data), C.int(size)), int(awaited), true
+}
+
+// C calls these two on Python's thread, without the GIL.
+
+//export ipymcpLent
+func ipymcpLent(descriptor C.int) { runLent(int(descriptor)) }
+
+//export ipymcpEmitted
+func ipymcpEmitted(frame *C.char, size C.size_t) {
+	lent.take(C.GoBytes(unsafe.Pointer(frame), C.int(size)))
+}

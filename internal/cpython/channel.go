@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"ipython-mcp/internal/beat"
 )
 
 // maximumFrame bounds what a reply may claim to be long, so that a damaged header is an error and not an allocation: 1 GiB.
@@ -27,6 +29,8 @@ type Channel struct {
 	writing  sync.Mutex // one frame at a time
 	file     *os.File
 
+	guards *beat.Beat // guard, while requests run
+
 	state   sync.Mutex // guards waiting
 	waiting bool       // a request is with Python and its reply has not been read
 }
@@ -38,7 +42,9 @@ func NewChannel() (*Channel, error) {
 		return nil, fmt.Errorf("cannot make the channel to the Python interpreter: %v", err)
 	}
 	// Blocking: a thread that waits in the read itself is woken with less ado than one that the runtime's poller wakes.
-	return &Channel{python: pair[1], file: os.NewFile(uintptr(pair[0]), "python-channel")}, nil
+	c := &Channel{python: pair[1], file: os.NewFile(uintptr(pair[0]), "python-channel")}
+	c.guards = beat.New(guardInterval, c.guard)
+	return c, nil
 }
 
 // PythonFD is the descriptor number that the interpreter reads requests from and writes replies to.
@@ -68,9 +74,13 @@ func (c *Channel) Call(request []byte, take func(frame []byte) (last bool)) erro
 	defer c.exchange.Unlock()
 	c.setWaiting(true)
 	defer c.setWaiting(false)
-	defer guardWhileRunning()()
+	c.guards.Start()
+	defer repairGuard()
 	defer combineWrites()()
 
+	if isPythonThread() {
+		return callHere(request, take)
+	}
 	if err := c.Send(request); err != nil {
 		return err
 	}
@@ -102,30 +112,19 @@ func (c *Channel) Send(frame []byte) error {
 // guardInterval is how often the signal handlers are put back while user code may be replacing them, and how long output is collected.
 const guardInterval = 20 * time.Millisecond
 
-// guardWhileRunning keeps GuardSignals' handler in place until the returned function is called, and once more then.
-func guardWhileRunning() (stop func()) {
-	var mu sync.Mutex // guards stopped, and keeps a late tick from running after stop
-	stopped := false
-	var timer *time.Timer
-	tick := func() {
-		mu.Lock()
-		defer mu.Unlock()
-		if !stopped {
-			repairGuard()
-			flushCombined()
-			timer.Reset(guardInterval)
-		}
-	}
-	mu.Lock()
-	defer mu.Unlock()
-	timer = time.AfterFunc(guardInterval, tick)
-	return func() {
-		mu.Lock()
-		defer mu.Unlock()
-		stopped = true
-		timer.Stop()
+// guard does what is due while a request runs. Late, after its end, it does no harm.
+func (c *Channel) guard() (busy bool) {
+	if busy = c.isWaiting(); busy {
 		repairGuard()
+		flushCombined()
 	}
+	return busy
+}
+
+func (c *Channel) isWaiting() bool {
+	c.state.Lock()
+	defer c.state.Unlock()
+	return c.waiting
 }
 
 func (c *Channel) setWaiting(waiting bool) {

@@ -158,6 +158,45 @@ func (s *session) reported(number unix.Signal) error {
 	return nil
 }
 
+// neverInterruptedLate interrupts all the time while short requests run.
+func neverInterruptedLate(s *session) error {
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				s.channel.Interrupt()
+			}
+		}
+	}()
+	for range 2000 {
+		reply, err := s.call("1 + 1")
+		if err != nil || (string(reply) != "2" && string(reply) != "KeyboardInterrupt") {
+			return fmt.Errorf("got %q, %v", reply, err)
+		}
+	}
+	close(stop)
+	<-stopped
+	if s.channel.Interrupt() {
+		return errors.New("an idle interpreter was interrupted")
+	}
+	return s.eval("1 + 1", "2")
+}
+
+// lent makes a scenario run on Python's thread.
+func lent(scenario func(*session) error) func(*session) error {
+	return func(s *session) error {
+		done := make(chan error, 1)
+		if !s.channel.Lend(func() { done <- scenario(s) }) {
+			return errors.New("the thread is not lent")
+		}
+		return errors.Join(<-done, s.eval("1 + 1", "2"))
+	}
+}
+
 func fromOutside(number string) error {
 	return exec.Command("sh", "-c", fmt.Sprintf("kill -%s %d", number, os.Getpid())).Run()
 }
@@ -216,31 +255,76 @@ var scenarios = map[string]func(*session) error{
 		}
 		return s.interrupted("time.sleep(600)")
 	},
-	"interrupts never reach the next request": func(s *session) error {
-		stop, stopped := make(chan struct{}), make(chan struct{})
-		go func() {
-			defer close(stopped)
-			for {
+	"interrupts never reach the next request":      neverInterruptedLate,
+	"interrupts never reach the next lent request": lent(neverInterruptedLate),
+	"lent work calls on Python's thread": lent(func(s *session) error {
+		return s.evalAll("1 + 1", "2", "threading.get_native_id() == os.getpid()", "True", "1 / 0", "ZeroDivisionError",
+			"len('"+strings.Repeat("x", 64<<20)+"')", strconv.Itoa(64<<20), "len('x' * 10**7)", "10000000")
+	}),
+	"lent work answers what is asked before the reply": lent(func(s *session) error {
+		var frames []string
+		err := s.channel.Call([]byte("ask('first') + 'x'"), func(frame []byte) bool {
+			frames = append(frames, string(frame))
+			return len(frames) == 2 || s.channel.Send([]byte("answer")) != nil
+		})
+		if want := "ask first, answerx"; err != nil || strings.Join(frames, ", ") != want {
+			return fmt.Errorf("Python said %q, %v; want %s", frames, err, want)
+		}
+		return nil
+	}),
+	"a forked child of a lent call ends where it would reply": lent(func(s *session) error {
+		return s.eval("fork_and_return()", "1")
+	}),
+	"lent calls are interrupted": func(s *session) error {
+		for _, code := range []string{"time.sleep(600)", "exec('while True: pass')", "threading.Event().wait()"} {
+			done := make(chan error, 1)
+			if !s.channel.Lend(func() { done <- s.eval(code, "KeyboardInterrupt") }) {
+				return errors.New("the thread is not lent")
+			}
+			for ended := false; !ended; {
 				select {
-				case <-stop:
-					return
-				default:
+				case err := <-done:
+					if err != nil {
+						return err
+					}
+					ended = true
+				case <-time.After(50 * time.Millisecond):
 					s.channel.Interrupt()
 				}
 			}
-		}()
-		for range 2000 {
-			reply, err := s.call("1 + 1")
-			if err != nil || (string(reply) != "2" && string(reply) != "KeyboardInterrupt") {
-				return fmt.Errorf("got %q, %v", reply, err)
-			}
-		}
-		close(stop)
-		<-stopped
-		if s.channel.Interrupt() {
-			return errors.New("an idle interpreter was interrupted")
 		}
 		return s.eval("1 + 1", "2")
+	},
+	"the lent thread waits for input and gives way": func(s *session) error {
+		input, feed, err := os.Pipe()
+		if err != nil {
+			return err
+		}
+		defer input.Close()
+		defer feed.Close()
+		for _, test := range []struct {
+			event string
+			cause func() error
+			want  bool
+		}{
+			{"input", func() error { _, err := feed.WriteString("x"); return err }, true},
+			{"input again", func() error { return nil }, true},
+			{"nothing more", func() error { _, err := input.Read(make([]byte, 1)); return errors.Join(err, s.eval("1 + 1", "2")) }, false},
+			{"a descriptor of Python's", func() error { return s.eval("os.write(wake, b'x')", "1") }, false},
+			{"still that descriptor", func() error { return nil }, false},
+		} {
+			got := make(chan bool, 1)
+			if !s.channel.Lend(func() { got <- s.channel.Wait(int(input.Fd())) }) {
+				return errors.New("the thread is not lent")
+			}
+			if err := test.cause(); err != nil {
+				return fmt.Errorf("%s: %w", test.event, err)
+			}
+			if ready := <-got; ready != test.want {
+				return fmt.Errorf("%s: Wait said %v", test.event, ready)
+			}
+		}
+		return nil
 	},
 	"the stack is read while C code keeps the GIL": func(s *session) error {
 		stacks, err := cpython.NewStacks()

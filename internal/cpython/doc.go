@@ -4,12 +4,14 @@
 //
 // [Library.Main] runs CPython on the process's main OS thread until it finalizes; package main locks that thread in init. It alone
 // runs Python. Every other function may be called from any goroutine, and none of them ever needs the GIL: requests and replies
-// cross a socket pair ([Channel]), interrupts are signals sent to Python's thread ([Interrupt]).
+// cross a socket pair ([Channel]), interrupts are signals sent to Python's thread ([Channel.Interrupt]). While Python waits for a request,
+// it lends its thread ([Channel.Lend]): a goroutine that runs on it calls Python there, without the socket pair.
 //
 // # Ownership
 //
-// No Python object is ever seen here. Of the C API, only Py_GetVersion and Py_BytesMain are called, both found by name with dlsym, so
-// neither headers nor a Python at link time are needed and one binary serves every minor version. The argument vector
+// No Python object is ever seen in Go. Of the C API, functions of the stable ABI are called, found by name with dlsym, so
+// neither headers nor a Python at link time are needed and one binary serves every minor version. The builtin module _ipymcp (module.c) holds
+// references for the time of one call only, with the GIL. The argument vector
 // handed to Py_BytesMain lives on the C heap until the process ends, because CPython keeps pointers into it.
 //
 // # Signals

@@ -20,7 +20,8 @@
 // queue, cancellation, initialize) happens in accept, on the reader, and never blocks. The rest of a request is a
 // job. The reader runs it itself, because waking another goroutine costs more than most requests; when a job takes
 // longer than a moment, another goroutine takes the role of the reader over (role.go). So any number of slow calls
-// wait side by side while ping and tools/list are answered.
+// wait side by side while ping and tools/list are answered. A call that has its turn at once is run on the interpreter's
+// thread, where that can be lent, and so is the reader from then on until the interpreter needs its thread (lent.go).
 //
 // # Ownership
 //

@@ -45,6 +45,18 @@ func (r *lineReader) next() ([]byte, error) {
 	}
 }
 
+// complete reports whether a whole line has been read already.
+func (r *lineReader) complete() bool {
+	ahead, _ := r.in.Peek(r.in.Buffered()) // what is buffered can be looked at
+	return bytes.IndexByte(ahead, '\n') >= 0
+}
+
+// fill reads once, and reports whether a whole line is there then.
+func (r *lineReader) fill() bool {
+	_, _ = r.in.Peek(r.in.Buffered() + 1) // an error comes again with the next line
+	return r.complete()
+}
+
 func (r *lineReader) line() ([]byte, error) {
 	var line []byte
 	tooLong := false

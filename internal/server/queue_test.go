@@ -98,7 +98,7 @@ func (noOutput) Redirect(_, _ io.Writer) {}
 func (noOutput) Restore() error          { return nil }
 
 // startShell is a real shell over the engine.
-func startShell(t *testing.T, e *scriptedEngine) *shell.Shell {
+func startShell(t *testing.T, e shell.Engine) *shell.Shell {
 	t.Helper()
 	s := shell.New(shell.Options{Engine: e, Output: noOutput{}, Limits: bounds.Limits{TextChars: 100, Results: 100}, Scratch: t.TempDir()})
 	if err := s.Start(shell.Settings{}, io.Discard); err != nil {

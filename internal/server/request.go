@@ -36,6 +36,9 @@ type request struct {
 
 	released bool // its job no longer counts; guarded by session.mu
 
+	lent bool   // the job runs on the interpreter's thread, and must not wait for the client
+	rest func() // what it has left to another goroutine therefore
+
 	// refusal is an answer that replaces mcp-go's; set by the job.
 	refusal *protocolError
 
@@ -112,9 +115,22 @@ func (r *request) answer(line []byte, err error) {
 	mine := r.session.take(r)
 	r.sending.Unlock()
 	delivered := mine && !r.session.ended()
-	if delivered {
+	switch {
+	case !delivered:
+	case !r.lent:
 		r.session.out.send(line)
+	case !r.session.out.sendAtOnce(line):
+		r.rest = func() {
+			r.session.out.send(line)
+			r.leave(true)
+		}
+		return
 	}
+	r.leave(delivered)
+}
+
+// leave tells everybody that the request is over.
+func (r *request) leave(delivered bool) {
 	if r.call != nil {
 		if a := r.call.attendance.Load(); a != nil {
 			a.Leave(r.withdrawn(delivered))

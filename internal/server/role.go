@@ -2,9 +2,10 @@ package server
 
 import "time"
 
-// takeOverAfter is how long a job may run on the reader before another goroutine becomes the reader. It is far below the
-// 100 ms in which ping must be answered, and above what quick requests take, which then never wake a goroutine.
-const takeOverAfter = 500 * time.Microsecond
+// takeOverAfter is how long a job runs on the reader, at least and at most twice, before another goroutine becomes the
+// reader. It is far below the 100 ms in which ping must be answered, and above what quick requests take, which then
+// never wake a goroutine.
+const takeOverAfter = time.Millisecond
 
 // job is the part of a request that may take long.
 type job struct {
@@ -13,8 +14,7 @@ type job struct {
 	parked  bool     // runs until the client ends it, without using the namespace: subscriptions/listen
 }
 
-// read is the loop of the reader. It returns when the input has ended, or when another goroutine has taken the role
-// over.
+// read is the loop of the reader. It returns when the input has ended, or when somebody else has taken the role over.
 func (s *session) read() {
 	for {
 		line, err := s.lines.next()
@@ -35,36 +35,52 @@ func (s *session) read() {
 // dispatch runs a job and reports whether the caller still is the reader.
 //
 // Where another job is still running, the job gets a goroutine: it would have to wait for the same things. Otherwise
-// the reader runs it. The role is an atomic: zero while its owner reads, else the serial number of the job that its
-// owner runs. The timer takes the role by setting it to zero, the end of the job takes it back by the same exchange;
-// serial numbers are never used twice, so one of them wins.
+// the reader runs it, or the interpreter's thread does, which then is the reader.
 func (s *session) dispatch(j job) bool {
 	if s.begin(j) || j.parked {
-		go func() { // ends with its job; Serve waits for it through the count of jobs
-			defer s.finish(j)
-			j.run()
-		}()
+		go s.work(j)
 		return true
 	}
-	s.serial++
-	serial := s.serial
-	s.role.Store(serial)
-	s.takeOver.Reset(takeOverAfter)
-	j.run()
-	s.finish(j)
-	if !s.role.CompareAndSwap(serial, 0) {
-		return false // the timer is the new reader's now
+	serial := s.assume()
+	if s.wantsThread(j) && s.server.thread.Lend(func() { s.workLent(j, serial) }) {
+		return false
 	}
-	s.takeOver.Stop()
-	return true
+	s.work(j)
+	return s.resume(serial)
 }
 
-// becomeReader runs on the timer's goroutine. A late shot may hit the next job; that job then merely loses the role
-// early.
-func (s *session) becomeReader() {
-	if serial := s.role.Load(); serial != 0 && s.role.CompareAndSwap(serial, 0) {
+// work runs a job. On a goroutine of its own, that ends with it; Serve waits for it through the count of jobs.
+func (s *session) work(j job) {
+	defer s.finish(j)
+	j.run()
+}
+
+// assume notes that the reader runs a job, and returns the job's serial number.
+//
+// The role is an atomic: zero while its owner reads, else the serial number of the job that its owner runs. The beat
+// takes the role by setting it to zero, the end of the job takes it back by the same exchange; serial numbers
+// are never used twice, so one of them wins.
+func (s *session) assume() (serial uint64) {
+	s.serial++
+	s.role.Store(s.serial)
+	s.takeOver.Start()
+	return s.serial
+}
+
+// resume reports whether who ran the job still is the reader.
+func (s *session) resume(serial uint64) bool { return s.role.CompareAndSwap(serial, 0) }
+
+// becomeReader runs at each beat while jobs run, and takes the role from one that has run since the beat before.
+func (s *session) becomeReader() (busy bool) {
+	serial := s.role.Load()
+	if seen := s.seen.Swap(serial); serial == 0 || seen != serial {
+		return serial != 0
+	}
+	if s.resume(serial) {
+		s.takeOver.Next()
 		s.read()
 	}
+	return true
 }
 
 // begin counts a job and reports whether others are running.

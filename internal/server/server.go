@@ -27,6 +27,7 @@ type Options struct {
 	Compact        bool         // leave null, empty and false fields out of structured answers
 	Logger         *slog.Logger // nil: nothing is logged
 	Startup        Startup      // what calls wait for; nil: nothing
+	Thread         Thread       // the interpreter's; nil: it cannot be lent
 
 	Reply   time.Duration // how long a call waits for its turn and its end unless it says otherwise
 	Timeout time.Duration // how long code runs at most unless the call says otherwise; 0: for ever
@@ -40,6 +41,7 @@ type Server struct {
 	compact   bool
 	log       *slog.Logger
 	startup   Startup
+	thread    Thread
 	reply     time.Duration
 	timeout   time.Duration
 	registry  *dyntools.Registry
@@ -58,6 +60,7 @@ func New(o Options) (*Server, error) {
 		compact:   o.Compact,
 		log:       o.Logger,
 		startup:   o.Startup,
+		thread:    o.Thread,
 		reply:     o.Reply,
 		timeout:   o.Timeout,
 		registry:  newRegistry(o),

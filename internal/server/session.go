@@ -8,7 +8,8 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
-	"time"
+
+	"ipython-mcp/internal/beat"
 )
 
 // errSessionEnded is the cause with which the contexts of a session's requests end when the session does.
@@ -24,9 +25,11 @@ type session struct {
 
 	// The reader's; handed over with role.
 	lines    *lineReader
+	input    Polled // nil: cannot be waited for
 	serial   uint64
 	role     atomic.Uint64
-	takeOver *time.Timer
+	seen     atomic.Uint64 // role at the last beat
+	takeOver *beat.Beat
 
 	idle    chan struct{} // closed when the input has ended and no job is left
 	broken  chan struct{} // closed when the output has failed
@@ -61,12 +64,12 @@ func newSession(ctx context.Context, server *Server, id string, in io.Reader, ou
 		questions: make(map[string]chan<- message),
 	}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
-	s.out = &writer{out: out, failed: func(err error) {
+	s.out = newWriter(out, func(err error) {
 		s.failure = fmt.Errorf("writing to the client: %w", err)
 		close(s.broken)
-	}}
-	s.takeOver = time.AfterFunc(time.Hour, s.becomeReader)
-	s.takeOver.Stop()
+	})
+	s.takeOver = beat.New(takeOverAfter, s.becomeReader)
+	s.input, _ = in.(Polled)
 	return s
 }
 
@@ -94,6 +97,7 @@ func (s *session) serve(ctx context.Context) error {
 // end withdraws what still runs and closes the output.
 func (s *session) end() {
 	s.out.closed.Store(true)
+	s.takeOver.Stop()
 	s.cancel(errSessionEnded)
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -17,10 +17,30 @@ type writer struct {
 	failed func(error) // called once, with the first error
 }
 
+func newWriter(out io.Writer, failed func(error)) *writer { return &writer{out: out, failed: failed} }
+
 // send writes one message, to which it adds the newline. It drops the message once the writer is closed or has failed.
 func (w *writer) send(message []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.writeLocked(message)
+}
+
+// sendAtOnce is send where that does not have to wait for anybody, and reports whether it was.
+func (w *writer) sendAtOnce(message []byte) bool {
+	outlet, is := w.out.(Outlet)
+	if !is || !w.mu.TryLock() {
+		return false
+	}
+	defer w.mu.Unlock()
+	if !outlet.Takes(len(message) + 1) {
+		return false
+	}
+	w.writeLocked(message)
+	return true
+}
+
+func (w *writer) writeLocked(message []byte) {
 	if w.closed.Load() {
 		return
 	}

@@ -1,5 +1,9 @@
-"""Answers each request on the descriptor in argv[1] with what it evaluates to, or with the name of the exception."""
+"""Answers each request with what it evaluates to, or with the name of the exception.
 
+Requests come on the descriptor in argv[1], or on this thread while it is lent.
+"""
+
+import _ipymcp
 import atexit
 import ctypes
 import faulthandler
@@ -14,7 +18,8 @@ import threading
 import time
 
 connection = socket.socket(fileno=int(sys.argv[1]))
-running = False
+running = lent = False
+awaited, wake = os.pipe()
 quiet_until = 0.0
 # Signals that Go's runtime keeps, or the program under test routes.
 kept = "SIGURG SIGPROF SIGSEGV SIGBUS SIGFPE SIGILL SIGTRAP SIGABRT SIGSYS SIGTERM SIGHUP".split()
@@ -49,6 +54,11 @@ def fork_and_terminate_at_once():
         assert os.WTERMSIG(os.waitpid(pid, 0)[1]) == signal.SIGTERM
 
 
+def fork_and_return():
+    pid = os.fork()
+    return pid and os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
 def exec_and_terminate():
     child = subprocess.Popen([sys.executable, "-c", "import time; print(flush=True); time.sleep(600)"], stdout=subprocess.PIPE)
     child.stdout.readline()
@@ -72,20 +82,17 @@ def receive(size):
     return bytes(data)
 
 
-def send(text):
-    frame = text.encode()
+def send(frame):
     connection.sendall(struct.pack(">Q", len(frame)) + frame)
 
 
 def ask(question):
-    send("ask " + question)
+    (_ipymcp.emit if lent else send)(b"ask " + question.encode())
     return receive(struct.unpack(">Q", receive(8))[0]).decode()
 
 
-signal.signal(signal.SIGSTKFLT, on_interrupt)
-signal.signal(signal.SIGINT, signal.default_int_handler)
-while True:
-    code = receive(struct.unpack(">Q", receive(8))[0])
+def evaluate(code):
+    global running
     try:
         running = True
         answer = str(eval(code))
@@ -93,4 +100,16 @@ while True:
     except (Exception, KeyboardInterrupt) as error:
         running = False
         answer = type(error).__name__
-    send(answer)
+    return answer.encode()
+
+
+signal.signal(signal.SIGSTKFLT, on_interrupt)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+while True:
+    code = receive(struct.unpack(">Q", receive(8))[0])
+    if code == b'{"lend":true}':
+        lent = True
+        _ipymcp.lend(lambda code: (evaluate(code), awaited), awaited)
+        lent = False
+    else:
+        send(evaluate(code))

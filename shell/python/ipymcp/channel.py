@@ -12,6 +12,7 @@ import os
 import re
 import struct
 import sys
+from collections.abc import Callable
 from typing import Any
 
 _HEADER = struct.Struct(">Q")
@@ -43,6 +44,8 @@ class Channel:
         self._socket = _socket.socket(fileno=descriptor)
         self._socket.setblocking(True)
         os.set_inheritable(descriptor, False)
+        # Takes frames instead of the socket while a request is served on the lent thread.
+        self.emit: Callable[[bytes], object] | None = None
 
     def fileno(self) -> int:
         """The descriptor, -1 when abandoned."""
@@ -61,7 +64,13 @@ class Channel:
 
     def send(self, message: dict[str, Any]) -> None:
         """Sends one message. Raises `ChannelClosedError`."""
-        frame = encode(message)
+        self.deliver(encode(message))
+
+    def deliver(self, frame: bytes) -> None:
+        """Sends one message that is encoded already. Raises `ChannelClosedError`."""
+        if self.emit is not None:
+            self.emit(frame)
+            return
         try:
             self._socket.sendall(_HEADER.pack(len(frame)) + frame)
         except OSError as error:
@@ -69,6 +78,7 @@ class Channel:
 
     def abandon(self) -> None:
         """Closes this process's copy of the descriptor, leaving the stream to the process that forked this one."""
+        self.emit = None
         self._socket.close()
 
     def _read(self, size: int) -> bytes | None:

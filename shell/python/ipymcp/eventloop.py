@@ -72,6 +72,15 @@ class EventLoop:
             if readable():
                 return
 
+    def awaited(self) -> int:
+        """The descriptor that is readable when the loop has something to do; -1 where it has now, or perhaps has."""
+        try:
+            if self._failed_tasks.any() or _has_work(self._loop):
+                return -1
+            return int(self._loop._selector.fileno())  # type: ignore[attr-defined]
+        except Exception:  # it is closed
+            return -1
+
     def _replace_broken(self) -> None:
         """Gives up a loop that still counts as running, as one does that a signal handler of the user's raised in."""
         if self._loop.is_running():

@@ -43,6 +43,10 @@ class FailedTasks:
         self._waiting = True
         self._settle_soon(loop)
 
+    def any(self) -> bool:
+        """Whether there is something to tell."""
+        return bool(self._failed)
+
     def end(self) -> None:
         """What fails from now on may be waited for by a cell."""
         self._waiting = False

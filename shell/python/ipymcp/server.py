@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from ipymcp.channel import Channel, ChannelClosedError, RequestError
+from ipymcp.channel import Channel, ChannelClosedError, RequestError, decode, encode
 from ipymcp.eventloop import EventLoop
 from ipymcp.forks import ForkGuard
 from ipymcp.handlers import guard
@@ -14,6 +14,11 @@ from ipymcp.interrupts import Interrupts, default_handlers
 from ipymcp.questions import Questions
 from ipymcp.starting import StartError, start
 from ipymcp.streams import StandardStreams
+
+try:
+    import _ipymcp as lending
+except ImportError:  # the embedding process has none where this package is tested
+    lending = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from ipymcp.kernel import Kernel
@@ -56,12 +61,32 @@ class Server:
             return True
         if request is None:
             return False
-        if "answer" in request:  # to a question that was given up
-            return True
+        if "lend" in request:
+            self._lend()
+        elif "answer" not in request:  # to a question that was given up
+            self._channel.deliver(_encoded(self._answered(request)))
+        return True
+
+    def _lend(self) -> None:
+        """Has the embedding process use this thread until it is needed here."""
+        if lending is not None:
+            lending.lend(self._serve_lent, self._event_loop.awaited())
+
+    def _serve_lent(self, frame: bytes) -> tuple[bytes, int]:
+        """The reply to a request that comes on the lent thread, and the descriptor for which this thread waits then."""
+        self._channel.emit = lending.emit
+        try:
+            reply = self._answered(decode(frame))
+            return _encoded(reply), self._event_loop.awaited()
+        except RequestError as error:
+            return encode({"id": error.number, "fault": _fault(error)}), -1
+        finally:
+            self._channel.emit = None
+
+    def _answered(self, request: dict[str, Any]) -> dict[str, Any]:
         reply = self._reply(request)
         self._forks.leave_if_child(_error_of(reply))
-        self._send(reply)
-        return True
+        return reply
 
     def _prepare(self) -> None:
         """Repairs what user code may have broken, before each request."""
@@ -90,12 +115,6 @@ class Server:
             self._streams.restore_builtins()
             self._streams.flush()
 
-    def _send(self, reply: dict[str, Any]) -> None:
-        try:
-            self._channel.send(reply)
-        except (TypeError, ValueError, RecursionError, MemoryError) as error:  # it could not be encoded
-            self._channel.send({"id": reply["id"], "fault": _fault(error)})
-
     def _start(self, args: dict[str, Any]) -> dict[str, Any]:
         try:
             self._kernel = start(args, self._interrupts, self._event_loop, self._streams)
@@ -105,6 +124,13 @@ class Server:
 
         self._operations = table(self._kernel)
         return {}
+
+
+def _encoded(reply: dict[str, Any]) -> bytes:
+    try:
+        return encode(reply)
+    except (TypeError, ValueError, RecursionError, MemoryError) as error:
+        return encode({"id": reply["id"], "fault": _fault(error)})
 
 
 def _fault(error: BaseException) -> dict[str, str]:

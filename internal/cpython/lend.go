@@ -1,0 +1,79 @@
+package cpython
+
+import (
+	"errors"
+
+	"golang.org/x/sys/unix"
+)
+
+// lendFrame asks Python for its thread. It is no request: nothing replies to it.
+const lendFrame = `{"lend":true}`
+
+// lent is the side of the channel that belongs to Python's thread. There is one interpreter per process, and C calls it without saying
+// which.
+var lent struct {
+	work chan func() // what Python's thread is to run; holds one
+	// Used by Python's thread alone.
+	descriptor int               // readable when Python needs its thread; -1: it does now
+	take       func([]byte) bool // of the Call that runs
+}
+
+func init() { lent.work = make(chan func(), 1) }
+
+// Lend has Python's thread run work once the interpreter waits for a request, and reports whether it will. A Call that work makes then runs
+// on that thread, without switching to another and back; Calls of other goroutines wait until the work returns, which it must do
+// when [Channel.Wait] says so. Python runs nothing meanwhile, but its other threads do.
+func (c *Channel) Lend(work func()) bool {
+	select {
+	case lent.work <- work:
+	default:
+		return false
+	}
+	if c.Send([]byte(lendFrame)) == nil {
+		return true
+	}
+	<-lent.work
+	return false
+}
+
+// Wait waits until something can be read from the input. It returns false where Python needs its thread before that. Only
+// for work that was lent the thread.
+func (c *Channel) Wait(input int) bool {
+	if lent.descriptor < 0 {
+		return false
+	}
+	events := [...]unix.PollFd{
+		{Fd: int32(input), Events: unix.POLLIN},
+		{Fd: int32(c.python), Events: unix.POLLIN},
+		{Fd: int32(lent.descriptor), Events: unix.POLLIN},
+	}
+	// A signal that interrupts it is one that Python may have to handle.
+	_, err := unix.Poll(events[:], -1)
+	return err == nil && events[0].Revents != 0 && events[1].Revents == 0 && events[2].Revents == 0
+}
+
+// runLent runs on Python's thread what waits for that.
+func runLent(descriptor int) {
+	lent.descriptor = descriptor
+	select {
+	case work := <-lent.work:
+		work()
+	default:
+	}
+}
+
+var errNoReply = errors.New("the Python interpreter did not reply")
+
+// callHere is Call on Python's thread.
+func callHere(request []byte, take func(frame []byte) (last bool)) error {
+	lent.take = take
+	frame, descriptor, replied := dispatch(request)
+	lent.take = nil
+	if !replied {
+		return errNoReply
+	}
+	lent.descriptor = descriptor
+	FlushC()
+	take(frame)
+	return nil
+}

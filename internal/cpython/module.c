@@ -1,0 +1,177 @@
+#define _GNU_SOURCE
+#include "module.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "_cgo_export.h"
+
+/* What the stable ABI fixes, for lack of Python's headers. Builds with another layout of objects (free-threaded ones) are not loaded. */
+typedef struct object object;
+typedef ptrdiff_t py_size;
+
+typedef struct {
+	const char *name;
+	void *function;
+	int flags;
+	const char *documentation;
+} method;
+
+typedef struct {
+	struct {
+		py_size references;
+		void *type;
+		void *init;
+		py_size index;
+		void *copy;
+	} base;
+	const char *name;
+	const char *documentation;
+	py_size size;
+	method *methods;
+	void *slots, *traverse, *clear, *release;
+} module_definition;
+
+enum { ONE_ARGUMENT = 0x0008, FAST_CALL = 0x0080, STABLE_ABI = 3 };
+
+static struct {
+	int (*append_inittab)(const char *name, object *(*init)(void));
+	object *(*module_create)(module_definition *definition, int version);
+	void *(*save_thread)(void);
+	void (*restore_thread)(void *state);
+	object *(*bytes)(const char *data, py_size size);
+	int (*bytes_content)(object *bytes, char **data, py_size *size);
+	object *(*call)(object *callable, ...);
+	object *(*item)(object *tuple, py_size index);
+	long (*to_long)(object *number);
+	object *(*build)(const char *format, ...);
+	void (*forget)(object *reference);
+	void (*clear_error)(void);
+} python;
+
+/* Of Python's thread, and used by it only. */
+static pthread_t thread;
+static int runs;
+static pid_t process;
+static object *serve; /* borrowed from the call of lend that runs */
+static void *state;   /* of Python's thread while it does not have the GIL */
+
+int module_load(void *handle) {
+	const struct {
+		const char *name;
+		void **function;
+	} wanted[] = {
+		{"PyImport_AppendInittab", (void **)&python.append_inittab},
+		{"PyModule_Create2", (void **)&python.module_create},
+		{"PyEval_SaveThread", (void **)&python.save_thread},
+		{"PyEval_RestoreThread", (void **)&python.restore_thread},
+		{"PyBytes_FromStringAndSize", (void **)&python.bytes},
+		{"PyBytes_AsStringAndSize", (void **)&python.bytes_content},
+		{"PyObject_CallFunctionObjArgs", (void **)&python.call},
+		{"PyTuple_GetItem", (void **)&python.item},
+		{"PyLong_AsLong", (void **)&python.to_long},
+		{"Py_BuildValue", (void **)&python.build},
+		{"Py_DecRef", (void **)&python.forget},
+		{"PyErr_Clear", (void **)&python.clear_error},
+	};
+	for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+		if ((*wanted[i].function = dlsym(handle, wanted[i].name)) == NULL) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/* lend(serve, descriptor): the thread runs what waits for it in Go. serve takes the bytes of a request and returns those of the reply,
+ * and the descriptor for which to wait then. */
+static object *lend(object *module, object *const *arguments, py_size count) {
+	(void)module;
+	(void)count;
+	int descriptor = (int)python.to_long(arguments[1]);
+	serve = arguments[0];
+	state = python.save_thread();
+	ipymcpLent(descriptor);
+	python.restore_thread(state);
+	serve = NULL;
+	return python.build("");
+}
+
+/* emit(frame): a frame that comes before the reply. */
+static object *emit(object *module, object *frame) {
+	char *data, *copy;
+	py_size size;
+	(void)module;
+	if (python.bytes_content(frame, &data, &size) != 0) {
+		return NULL;
+	}
+	copy = malloc((size_t)size + 1);
+	if (copy != NULL) {
+		memcpy(copy, data, (size_t)size);
+		void *here = python.save_thread();
+		ipymcpEmitted(copy, (size_t)size);
+		python.restore_thread(here);
+		free(copy);
+	}
+	return python.build("");
+}
+
+/* Copies a reply out of Python's object. */
+static int take_reply(object *result, char **reply, size_t *size, int *descriptor) {
+	char *data;
+	py_size length;
+	if (result == NULL || python.bytes_content(python.item(result, 0), &data, &length) != 0) {
+		return -1;
+	}
+	*descriptor = (int)python.to_long(python.item(result, 1));
+	*size = (size_t)length;
+	*reply = malloc((size_t)length + 1);
+	if (*reply == NULL) {
+		return -1;
+	}
+	memcpy(*reply, data, (size_t)length);
+	return 0;
+}
+
+int module_dispatch(const char *request, size_t length, char **reply, size_t *size, int *descriptor) {
+	python.restore_thread(state);
+	object *argument = python.bytes(request, (py_size)length);
+	object *result = argument != NULL ? python.call(serve, argument, NULL) : NULL;
+	if (getpid() != process) {
+		_exit(EXIT_FAILURE); /* a forked child: Go's runtime does not live in it */
+	}
+	int status = take_reply(result, reply, size, descriptor);
+	if (status != 0) {
+		python.clear_error();
+	}
+	python.forget(result);
+	python.forget(argument);
+	state = python.save_thread();
+	return status;
+}
+
+static method methods[] = {
+	{"lend", (void *)lend, FAST_CALL, NULL},
+	{"emit", (void *)emit, ONE_ARGUMENT, NULL},
+	{NULL, NULL, 0, NULL},
+};
+
+static module_definition definition = {
+	.base = {.references = 1},
+	.name = "_ipymcp",
+	.size = -1,
+	.methods = methods,
+};
+
+static object *init(void) { return python.module_create(&definition, STABLE_ABI); }
+
+int module_register(void) {
+	thread = pthread_self();
+	process = getpid();
+	runs = 1;
+	return python.append_inittab("_ipymcp", init);
+}
+
+int module_is_python_thread(void) { return runs && pthread_equal(pthread_self(), thread); }

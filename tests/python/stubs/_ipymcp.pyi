@@ -1,0 +1,13 @@
+"""The builtin module of the embedding process (internal/cpython/module.c). Main thread only."""
+
+from collections.abc import Callable
+
+def lend(serve: Callable[[bytes], tuple[bytes, int]], descriptor: int, /) -> None:
+    """Lets the embedding process use this thread, until the descriptor is readable or something else needs it.
+
+    It calls `serve` with the bytes of each request, and gets those of the reply, and the descriptor to wait for next;
+    -1: this thread has something to do.
+    """
+
+def emit(frame: bytes, /) -> None:
+    """Passes on what comes before the reply."""
