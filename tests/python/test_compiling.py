@@ -7,6 +7,7 @@ import pytest
 
 from conversation import Conversation
 from ipymcp.compiling import CellCompiler, needs_loop
+from ipymcp.expressions import compiled
 
 
 @pytest.mark.parametrize(
@@ -44,6 +45,65 @@ def test_what_cannot_be_compiled_is_refused_as_a_whole(shared: Conversation, sou
 @pytest.mark.parametrize("source", ["await x", "async with a: pass", "[y async for y in z]", "x = 1"])
 def test_top_level_await_is_code(source: str) -> None:
     assert CellCompiler().ast_parse(source, "Cell [1]")
+
+
+@pytest.mark.parametrize(
+    ("cell", "is_one"),
+    [
+        ("1 + 1", True),
+        ("f(x=1)", True),
+        ("important", True),
+        ("importlib.metadata  # comment", True),
+        ("'a' if x else 'b'\n", True),
+        ("[y for y in z]", True),
+        ("(y := 1)", True),
+        ("print('x;')", False),
+        ("x == 1", False),
+        ("x = 1", False),
+        ("f(x).y = 1", False),
+        ("import os", False),
+        ("for x in y: x", False),
+        ("if x: x", False),
+        ("pass", False),
+        ("await x", False),
+        ("[y async for y in z]", False),
+        ("x;", False),
+        ("x\ny", False),
+        (" x", False),
+        ("x +", False),
+        ("yield 1", False),
+        ("'\\d'", False),
+        ("'\udcaf'", False),
+        ("x" + "+x" * 1000, False),
+    ],
+)
+def test_which_cells_are_compiled_as_one_expression(cell: str, is_one: bool) -> None:
+    assert (compiled(cell, "Cell [1]", 0) is not None) is is_one
+
+
+def test_an_expression_is_what_any_other_cell_is(fresh: Conversation) -> None:
+    assert fresh.result("[1, 2]") == [1, 2]
+    assert fresh.result("(_, Out[1] is _1, In[1])") == [[1, 2], True, "[1, 2]"]
+    assert fresh.execute("print('shown')")["result"] is None
+    error = fresh.failure("[1 / n for n in (1, 0)]")
+    assert error["error_type"] == "ZeroDivisionError"
+    assert error["location"] == {"line": 1, "column": 2, "filename": "Cell [4]"}
+    assert "[1 / n for n in (1, 0)]" in error["traceback"]
+    fresh.execute("import sys; get_ipython().ast_node_interactivity = 'none'")
+    assert fresh.execute("1 + 1")["result"] is None
+    fresh.execute("get_ipython().ast_node_interactivity = 'last_expr'")
+    assert fresh.failure("sys.exit(3)")["error_type"] == "SystemExit"
+
+
+def test_an_expression_is_seen_by_transformers_of_trees(fresh: Conversation) -> None:
+    fresh.execute(
+        "import ast\n"
+        "class Doubled(ast.NodeTransformer):\n"
+        "    def visit_Constant(self, node):\n"
+        "        return ast.copy_location(ast.Constant(node.value * 2), node)\n"
+        "get_ipython().ast_transformers.append(Doubled())"
+    )
+    assert fresh.result("[1, 'a']") == [2, "aa"]
 
 
 def test_nesting_beyond_the_compiler_is_a_syntax_error() -> None:

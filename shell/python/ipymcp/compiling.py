@@ -10,6 +10,7 @@ from typing import Any
 
 from IPython.core.compilerop import CachingCompiler
 
+from ipymcp.expressions import compiled
 from ipymcp.text import escape
 
 # The flag of that name in CPython's C API and in `codeop`, the same number in every version.
@@ -87,8 +88,14 @@ class CellCompiler(CachingCompiler):
             return called
         return called - 1 if code in "".join(self._lines[called - 1 : called]) else None
 
-    def ast_parse(self, source: str, filename: str = "<unknown>", symbol: str = "exec") -> ast.AST:
-        """Parses a cell; raises what compiling all of it would, so that nothing runs before a late error."""
+    def ast_parse(self, source: str, filename: str = "<unknown>", symbol: str = "exec") -> Any:
+        """Parses a cell; raises what compiling all of it would, so that nothing runs before a late error.
+
+        A cell that is an expression comes back as an `Expression`.
+        """
+        expression = compiled(source, filename, self.flags) if filename == self._cell else None
+        if expression is not None:
+            return expression
         try:
             tree: ast.AST = super().ast_parse(source, filename, symbol)
             if filename != self._cell:

@@ -45,8 +45,9 @@ class RecordingHook(DisplayHook):
 
         The first three stay the user's where user code has bound one of them.
         """
-        namespace, hidden = self.shell.user_ns, self.shell.user_ns_hidden
-        outputs = namespace["_oh"] = self.shell.history_manager.output_hist
+        shell = self.shell
+        namespace, hidden = shell.user_ns, shell.user_ns_hidden
+        outputs = namespace["_oh"] = shell.history_manager.output_hist
         if result is outputs:
             return
         if len(outputs) >= self.cache_size:

@@ -31,7 +31,8 @@ class MemoryHistory(HistoryManager):
                 inputs[oldest] = ""
         self._iii, self._ii, self._i, self._i00 = self._ii, self._i, self._i00, raw
         named = {"_i": self._i, "_ii": self._ii, "_iii": self._iii, f"_i{line_num}": raw}
-        for names in (self.shell.user_ns, self.shell.user_ns_hidden):
+        shell = self.shell
+        for names in (shell.user_ns, shell.user_ns_hidden):
             names.update(named)
             names.pop(f"_i{oldest}", None)
         self._forget_shown()

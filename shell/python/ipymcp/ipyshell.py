@@ -36,6 +36,7 @@ from ipymcp.payloads import PayloadFiles
 from ipymcp.plaincells import UNUSUAL_LINE_ENDS, PlainCells
 from ipymcp.questions import Questions
 from ipymcp.raised import traceback_of
+from ipymcp.running import CodeRunner
 from ipymcp.shelllines import ShellLines
 from ipymcp.terminal import before_cell_magic, no_editor, print_page
 from ipymcp.tracebacks import format_traceback
@@ -47,7 +48,7 @@ _MAIN_ATTRIBUTES = {"__name__": "__main__", "__doc__": None, "__package__": None
 _RUNNERS = ("run_cell", "run_cell_async", "run_ast_nodes", "run_code", "transform_cell", "transform_ast")
 
 
-class NamespaceShell(ShellLines, InteractiveShell):
+class NamespaceShell(ShellLines, CodeRunner, InteractiveShell):
     """One per process. `limits`, `event_loop` and `questions` are set by `make_shell` before anything runs."""
 
     displayhook_class = Type(RecordingHook)
@@ -181,21 +182,6 @@ class NamespaceShell(ShellLines, InteractiveShell):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return bool(super().should_run_async(raw_cell, transformed_cell=cell, **options))
-
-    async def run_code(self, code_obj: Any, result: Any = None, *, async_: bool = False) -> bool:
-        """Runs one code object; what it raises goes into `result`, and True comes back."""
-        try:
-            self.event_loop.interrupts.raise_deferred()
-            if async_:
-                await eval(code_obj, self.user_global_ns, self.user_ns)
-            else:
-                self.event_loop.interrupts.run(exec, code_obj, self.user_global_ns, self.user_ns)
-        except BaseException as error:  # everything user code raises is an answer
-            if result is not None:
-                result.error_in_exec = error
-            self.showtraceback()
-            return True
-        return False
 
     @contextmanager
     def _tee(self, channel: str) -> Iterator[None]:
