@@ -4,19 +4,24 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strconv"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // client speaks MCP to one server over its stdio, with as little work of its own as possible: what it costs is part of
 // every measured round trip. It is for one goroutine.
 type client struct {
 	cmd     *exec.Cmd
-	input   io.WriteCloser
+	input   *os.File
 	output  *bufio.Reader
+	pipe    *os.File // what output reads
 	last    int
 	waiting map[int]message // answers that came before they were awaited
 }
@@ -32,19 +37,31 @@ const endLimit = 10 * time.Second
 
 // dial starts a server; it does not wait for anything.
 func dial(cmd *exec.Cmd) (*client, error) {
-	input, err := cmd.StdinPipe()
+	theirInput, input, err := blockingPipe()
 	if err != nil {
 		return nil, err
 	}
-	output, err := cmd.StdoutPipe()
+	output, theirOutput, err := blockingPipe()
 	if err != nil {
 		return nil, err
 	}
-	if err := cmd.Start(); err != nil {
+	cmd.Stdin, cmd.Stdout = theirInput, theirOutput
+	err = cmd.Start()
+	if err := errors.Join(err, theirInput.Close(), theirOutput.Close()); err != nil {
 		return nil, err
 	}
 	buffered := bufio.NewReaderSize(output, 1<<16)
-	return &client{cmd: cmd, input: input, output: buffered, waiting: map[int]message{}}, nil
+	return &client{cmd: cmd, input: input, output: buffered, pipe: output, waiting: map[int]message{}}, nil
+}
+
+// blockingPipe makes a pipe whose ends Go's poller does not know: waiting for an answer through it costs this program more
+// than a quick call costs the server.
+func blockingPipe() (read, write *os.File, err error) {
+	var ends [2]int
+	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC); err != nil {
+		return nil, nil, err
+	}
+	return os.NewFile(uintptr(ends[0]), "read end"), os.NewFile(uintptr(ends[1]), "write end"), nil
 }
 
 const initializeParams = `{"protocolVersion":"2025-06-18","capabilities":{},` +
@@ -61,10 +78,14 @@ func (c *client) initialize() error {
 
 // send writes a request and returns its id. The params are JSON.
 func (c *client) send(method, params string) (int, error) {
-	c.last++
-	line := `{"jsonrpc":"2.0","id":` + strconv.Itoa(c.last) + `,"method":"` + method + `","params":` + params + "}\n"
-	_, err := io.WriteString(c.input, line)
+	_, err := io.WriteString(c.input, c.request(method, params))
 	return c.last, err
+}
+
+// request returns the line of the next request.
+func (c *client) request(method, params string) string {
+	c.last++
+	return `{"jsonrpc":"2.0","id":` + strconv.Itoa(c.last) + `,"method":"` + method + `","params":` + params + "}\n"
 }
 
 // await returns the result of the request with this id.
@@ -81,14 +102,45 @@ func (c *client) await(id int) (json.RawMessage, error) {
 		if err != nil {
 			return nil, fmt.Errorf("the server ended before its answer: %w", err)
 		}
-		var m message
-		if err := json.Unmarshal(line, &m); err != nil {
-			return nil, fmt.Errorf("the server wrote %.200q, which is no message: %w", line, err)
-		}
-		if m.ID != nil {
-			c.waiting[*m.ID] = m
+		if err := c.take(line); err != nil {
+			return nil, err
 		}
 	}
+}
+
+// take keeps a message of the server's until its answer is awaited.
+func (c *client) take(line []byte) error {
+	var m message
+	if err := json.Unmarshal(line, &m); err != nil {
+		return fmt.Errorf("the server wrote %.200q, which is no message: %w", line, err)
+	}
+	if m.ID != nil {
+		c.waiting[*m.ID] = m
+	}
+	return nil
+}
+
+// trip makes a call whose answer is the next that the server writes, and returns how long that took; what
+// the client does with the answer is not counted.
+func (c *client) trip(method, params string) (time.Duration, error) {
+	request := c.request(method, params)
+	begun := time.Now()
+	if _, err := io.WriteString(c.input, request); err != nil {
+		return 0, err
+	}
+	line, err := c.output.ReadBytes('\n')
+	took := time.Since(begun)
+	if err != nil {
+		return 0, fmt.Errorf("the server ended before its answer: %w", err)
+	}
+	if err := c.take(line); err != nil {
+		return 0, err
+	}
+	if _, there := c.waiting[c.last]; !there {
+		return 0, fmt.Errorf("the server wrote %.200q before its answer", line)
+	}
+	_, err = c.await(c.last)
+	return took, err
 }
 
 func (c *client) call(method, params string) (json.RawMessage, error) {
@@ -145,6 +197,7 @@ func (c *client) close() error {
 	_ = c.input.Close()
 	// What is still written must not keep the server from its end.
 	_, _ = io.Copy(io.Discard, c.output)
+	_ = c.pipe.Close()
 	if err := c.cmd.Wait(); err != nil {
 		return fmt.Errorf("ending %s: %w", c.cmd.Path, err)
 	}
