@@ -32,6 +32,8 @@ type Call struct {
 	Cell *Cell
 	// Work does it. Its context ends, with an *Interruption, when the work is to be interrupted.
 	Work func(context.Context) Outcome
+	// Began is called with the call's part in an execution: in its own before the work, in another's that it waits for. May be nil.
+	Began func(*Attendance)
 	// Early is called when the clock ends while the work goes on, on any goroutine. The call can be answered then.
 	Early func(*Attendance)
 	// Unfinished is what there is to say while it runs.

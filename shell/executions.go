@@ -107,6 +107,13 @@ func (x *executions) join(cell *Cell) *Execution {
 	return e
 }
 
+// attend says that one more call waits for an execution.
+func (x *executions) attend(e *Execution) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	e.waiting++
+}
+
 // leave says that a call has had its answer, or was cancelled. The last one that is cancelled takes what runs along.
 func (x *executions) leave(e *Execution, cancelled bool) (interrupt bool) {
 	x.mu.Lock()

@@ -54,7 +54,9 @@ func (s *Shell) Run(ctx context.Context, t *Ticket, c Call) (*Attendance, error)
 	begun := time.Now()
 	if e := s.executions.join(c.Cell); e != nil {
 		t.Release()
-		return &Attendance{Execution: e, shell: s}, waitFor(ctx, e, begun.Add(c.Clock.Reply), c.Clock)
+		a := &Attendance{Execution: e, shell: s}
+		c.began(a)
+		return a, waitFor(ctx, e, begun.Add(c.Clock.Reply), c.Clock)
 	}
 	deadline, err := s.waitTurn(ctx, t, begun, c.Clock)
 	if err != nil {
@@ -64,6 +66,7 @@ func (s *Shell) Run(ctx context.Context, t *Ticket, c Call) (*Attendance, error)
 	e := s.executions.begin(c)
 	t.execution = e
 	a := &Attendance{Execution: e, shell: s}
+	c.began(a)
 	// The work is done here: a goroutine for it would cost the wake-up of a thread.
 	stop := a.attend(ctx, deadline)
 	outcome := c.Work(e.ctx)
@@ -72,6 +75,12 @@ func (s *Shell) Run(ctx context.Context, t *Ticket, c Call) (*Attendance, error)
 	stop()
 	e.interrupt(nil)
 	return a, nil
+}
+
+func (c *Call) began(a *Attendance) {
+	if c.Began != nil {
+		c.Began(a)
+	}
 }
 
 // attend has timers do for the call what its goroutine cannot while it works, until stop is called.
@@ -136,14 +145,18 @@ func repeat(report func()) (stop func()) {
 // Outcome returns what an execution has ended with, or what there is to say while it runs. The error says why an outcome is not kept.
 func (s *Shell) Outcome(e *Execution) (Outcome, error) { return s.executions.outcome(e) }
 
-// Follow waits until the clock ends for the end of the execution of that id; with none, of the one that runs, else of the last. An
-// error is an *UnknownExecutionError or the cause of the context.
-func (s *Shell) Follow(ctx context.Context, id string, clock Clock) (*Execution, error) {
-	e, err := s.executions.find(id)
-	if err != nil {
-		return nil, err
-	}
-	return e, waitFor(ctx, e, time.Now().Add(clock.Reply), clock)
+// Find returns the execution of that id; with none, the one that runs, else the last. An error is an *UnknownExecutionError.
+func (s *Shell) Find(id string) (*Execution, error) { return s.executions.find(id) }
+
+// Wait returns at the end of an execution or of the clock, and with the cause of the context where that ends before.
+func (s *Shell) Wait(ctx context.Context, e *Execution, clock Clock) error {
+	return waitFor(ctx, e, time.Now().Add(clock.Reply), clock)
+}
+
+// Attend has one more call take part in an execution, as one that Run has joined to it: its cancellation counts.
+func (s *Shell) Attend(e *Execution) *Attendance {
+	s.executions.attend(e)
+	return &Attendance{Execution: e, shell: s}
 }
 
 func waitFor(ctx context.Context, e *Execution, deadline time.Time, c Clock) error {

@@ -47,6 +47,16 @@ func inBubble(t *testing.T, test func(t *testing.T, s *Shell, early chan string)
 	})
 }
 
+// follow waits for the end of an execution.
+func follow(t *testing.T, s *Shell, id string, limit time.Duration) (*Execution, error) {
+	t.Helper()
+	e, err := s.Find(id)
+	if err != nil {
+		return nil, err
+	}
+	return e, s.Wait(t.Context(), e, Clock{Reply: limit})
+}
+
 func TestShell_RunAnswersEarlyAndGoesOn(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *Shell, early chan string) {
 		begun := time.Now()
@@ -58,11 +68,11 @@ func TestShell_RunAnswersEarlyAndGoesOn(t *testing.T) {
 		if id := <-early; id != "e1" || time.Since(begun) != time.Second {
 			t.Errorf("%s came early after %v", id, time.Since(begun))
 		}
-		e, err := s.Follow(t.Context(), "e1", Clock{Reply: time.Second})
+		e, err := follow(t, s, "e1", time.Second)
 		if outcome, kept := s.Outcome(e); err != nil || kept != nil || outcome.(ended).name != "unfinished" {
 			t.Errorf("while it runs: %v, %v, %v", outcome, kept, err)
 		}
-		if _, err := s.Follow(t.Context(), "", Clock{Reply: time.Hour}); err != nil || time.Since(begun) != time.Minute {
+		if _, err := follow(t, s, "", time.Hour); err != nil || time.Since(begun) != time.Minute {
 			t.Errorf("it ended after %v, %v", time.Since(begun), err)
 		}
 		if outcome, err := s.Outcome(e); err != nil || outcome.(ended).name != "a" || <-ran != nil {
@@ -85,7 +95,7 @@ func TestShell_RunKeepsWhatItTold(t *testing.T) {
 		a := <-told
 		time.Sleep(time.Hour)
 		a.Leave(nil)
-		if e, err := s.Follow(t.Context(), a.Execution.ID, Clock{}); err != nil || e != a.Execution {
+		if e, err := s.Find(a.Execution.ID); err != nil || e != a.Execution {
 			t.Errorf("the execution is %v, %v", e, err)
 		}
 	})
@@ -182,6 +192,50 @@ func TestShell_RunJoins(t *testing.T) {
 	})
 }
 
+// A call hears of its execution before the work, whether it is its own or another's.
+func TestShell_RunTellsOfTheBeginning(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Shell, early chan string) {
+		var told []string
+		call := func(name string, work func(context.Context)) Call {
+			c := working("a", work, Clock{Reply: time.Hour}, early)
+			c.Began = func(a *Attendance) { told = append(told, name+" "+a.Execution.ID) }
+			return c
+		}
+		go func() {
+			a, _ := s.Run(t.Context(), s.Reserve(), call("own", func(context.Context) {
+				told = append(told, "work")
+				time.Sleep(time.Second)
+			}))
+			a.Leave(nil)
+		}()
+		synctest.Wait()
+		a, err := s.Run(t.Context(), s.Reserve(), call("joined", nil))
+		if got := strings.Join(told, ", "); err != nil || a.Execution.ID != "e1" || got != "own e1, work, joined e1" {
+			t.Errorf("%s, %v", got, err)
+		}
+	})
+}
+
+// A call that attends an execution that others have left takes it along when it is cancelled.
+func TestShell_Attend(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *Shell, early chan string) {
+		go func() { _, _ = s.Run(t.Context(), s.Reserve(), working("a", sleep(time.Hour), Clock{}, early)) }()
+		e, err := s.Find(<-early)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Attend(e).Leave(nil)
+		if err := s.Wait(t.Context(), e, Clock{Reply: time.Minute}); err != nil || e.ended() {
+			t.Errorf("an answered call ended the work, %v", err)
+		}
+		s.Attend(e).Leave(errors.New("gone"))
+		begun := time.Now()
+		if err := s.Wait(t.Context(), e, Clock{Reply: time.Minute}); err != nil || time.Since(begun) > 0 {
+			t.Errorf("a cancelled call left the work running, %v", err)
+		}
+	})
+}
+
 func TestShell_RunTimesOut(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *Shell, early chan string) {
 		class := "KeyboardInterrupt"
@@ -212,7 +266,7 @@ func TestShell_RunKeepsABoundedPast(t *testing.T) {
 			a.Leave(nil)
 		}
 		look := func(id string) string {
-			e, err := s.Follow(t.Context(), id, Clock{})
+			e, err := s.Find(id)
 			if err != nil {
 				return "unknown"
 			}

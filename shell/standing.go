@@ -29,7 +29,7 @@ func (a *ExecuteAnswer) SetStatus(status, id string) {
 // Continue implements Standing.
 func (a *ExecuteAnswer) Continue(e *Execution) {
 	a.SetStatus(StatusRunning, e.ID)
-	a.ElapsedSeconds, a.Note = roundSeconds(e.Elapsed()), e.obstacle()
+	a.ElapsedSeconds, a.Note = roundSeconds(e.Elapsed()), e.Obstacle()
 	if r := e.recording.Load(); r != nil {
 		a.show(r, r.stdout.Snapshot(), r.stderr.Snapshot())
 	}
@@ -49,14 +49,14 @@ func (a *CallAnswer) SetStatus(status, id string) { a.Status, a.ExecutionID = st
 // Continue implements Standing.
 func (a *CallAnswer) Continue(e *Execution) {
 	a.SetStatus(StatusRunning, e.ID)
-	a.ElapsedSeconds, a.Note = roundSeconds(e.Elapsed()), e.obstacle()
+	a.ElapsedSeconds, a.Note = roundSeconds(e.Elapsed()), e.Obstacle()
 	if r := e.recording.Load(); r != nil {
 		a.Stdout, a.Stderr = r.stdout.Snapshot().Render(""), r.stderr.Snapshot().Render("")
 	}
 }
 
-// obstacle is what keeps work that has not ended from it, where that is known.
-func (e *Execution) obstacle() string {
+// Obstacle is what keeps work that has not ended from it, where that is known.
+func (e *Execution) Obstacle() string {
 	var why *Interruption
 	r := e.recording.Load()
 	switch {

@@ -330,10 +330,6 @@ func TestAsk_Never(t *testing.T) {
 			}
 		}
 	}
-	result, _ := can.request("tools/call", map[string]any{"name": "execute", "arguments": map[string]any{"code": "input()"}, "_meta": modernMeta})
-	if !strings.Contains(string(result), "input() cannot ask: the client offers no elicitation for this call") {
-		t.Errorf("a call of the modern era gives %s", result)
-	}
 }
 
 // answerer is a user who answers every question with what it says.
@@ -354,19 +350,21 @@ func TestAsk_RealClient(t *testing.T) {
 		mcp.ElicitationResponseActionDecline: "input() was declined by the user",
 		mcp.ElicitationResponseActionCancel:  "input() was cancelled by the user",
 	} {
-		t.Run(string(action), func(t *testing.T) {
-			t.Parallel()
-			c, _ := mcpClient(t, client.WithProtocolVersion(newestLegacy), client.WithElicitationHandler(answerer{action}))
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
-			defer cancel()
-			code := map[string]any{"code": "try: said = input('Name? ')\nexcept EOFError as error: said = str(error)\nsaid"}
-			result, err := c.CallTool(ctx, mcp.CallToolRequest{Params: mcp.CallToolParams{Name: "execute", Arguments: code}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if structured, is := result.StructuredContent.(map[string]any); !is || structured["result"] != want {
-				t.Errorf("the answer is %+v", result.StructuredContent)
-			}
-		})
+		for _, revision := range []string{newestLegacy, newest} {
+			t.Run(string(action)+" in "+revision, func(t *testing.T) {
+				t.Parallel()
+				c, _ := mcpClient(t, client.WithProtocolVersion(revision), client.WithElicitationHandler(answerer{action}))
+				ctx, cancel := context.WithTimeout(t.Context(), patience)
+				defer cancel()
+				code := map[string]any{"code": "try: said = input('Name? ')\nexcept EOFError as error: said = str(error)\nsaid"}
+				result, err := c.CallTool(ctx, mcp.CallToolRequest{Params: mcp.CallToolParams{Name: "execute", Arguments: code}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if structured, is := result.StructuredContent.(map[string]any); !is || structured["result"] != want {
+					t.Errorf("the answer is %+v", result.StructuredContent)
+				}
+			})
+		}
 	}
 }

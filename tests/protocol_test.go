@@ -22,7 +22,10 @@ type hello struct {
 	Capabilities    map[string]any
 }
 
-const newestLegacy = "2025-11-25"
+const (
+	newestLegacy = "2025-11-25"
+	newest       = "2026-07-28"
+)
 
 // Every revision of the handshake is spoken; of one that is not known the newest that is.
 func TestProtocol_Revisions(t *testing.T) {

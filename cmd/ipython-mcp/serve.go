@@ -125,7 +125,7 @@ func (p *process) assembleServer() (err error) {
 	p.server, err = server.New(server.Options{
 		Namespace: p.kernel, Limits: p.config.limits, Compact: p.config.compact, Logger: p.log, Version: buildVersion(),
 		Startup: p.progress, Thread: p.channel, ModuleBindings: p.config.settings.ModuleBindings(),
-		Reply: p.config.clocks.reply, Timeout: p.config.clocks.timeout,
+		Reply: p.config.clocks.reply, Timeout: p.config.clocks.timeout, Answer: p.config.clocks.answer,
 	})
 	return err
 }

@@ -81,7 +81,7 @@ func (s *session) initialize(r *request) job {
 		line, ok, err = r.handleMessage(peer{session: s})
 		s.mu.Lock()
 		s.initialized = s.initialized || ok && err == nil
-		s.elicits = showsForms(r.params)
+		s.elicits = showsForms(member(r.params, "capabilities"))
 		s.mu.Unlock()
 	}()
 	return job{run: send}
@@ -96,8 +96,9 @@ func (s *session) finishHandshake() {
 
 // prepareCall takes the params of a tools/call apart and reserves a place in the namespace's queue.
 func (r *request) prepareCall() *protocolError {
-	c := &call{}
+	c := &call{session: r.session}
 	var name json.RawMessage
+	var parts retry
 	isObject := members(r.params, func(key string, value json.RawMessage) {
 		switch key {
 		case "arguments":
@@ -106,6 +107,10 @@ func (r *request) prepareCall() *protocolError {
 			name = value
 		case "_meta":
 			c.setMeta(value)
+		case "requestState":
+			parts.state = value
+		case "inputResponses":
+			parts.responses = value
 		}
 	})
 	switch {
@@ -114,7 +119,8 @@ func (r *request) prepareCall() *protocolError {
 	case name == nil || name[0] != '"':
 		return refuse(mcp.INVALID_PARAMS, "tools/call: the name of the tool is missing or no string")
 	}
-	if c.tool = r.session.server.tool(decodeString(name)); c.tool != nil && !c.tool.unqueued {
+	c.setRetry(parts)
+	if c.tool = r.session.server.tool(decodeString(name)); c.tool != nil && !c.tool.unqueued && c.retry == nil {
 		c.ticket = r.session.server.namespace.Reserve()
 		c.ticket.Ask = r.session.asker(c)
 	}

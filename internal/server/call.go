@@ -21,21 +21,31 @@ type call struct {
 	tool          *tool           // nil: unknown
 	arguments     json.RawMessage // as sent; nil where there are none
 	progressToken json.RawMessage // a string or a number as sent; nil where none is wanted
-	modern        bool            // the request chooses a revision by itself
-	ticket        *shell.Ticket   // nil for an unknown tool, and for one that needs no turn
+	modern        bool            // the request may choose a revision by itself
+	stateless     bool            // it does, and one without server-to-client requests
+	forms         bool            // the request says that the client can show forms
+	session       *session
+	retry         *retry        // the answer to a question; nil: none
+	ticket        *shell.Ticket // nil for an unknown tool, and for a call that needs no turn
 
+	early      func(reply) bool                 // answers before the work has ended, unless something else has; set by perform
 	attendance atomic.Pointer[shell.Attendance] // nil until the call has an execution
 	logged     atomic.Bool
 	performed  bool // the ticket is given back by who performs it
 }
 
 func (c *call) setMeta(meta json.RawMessage) {
-	c.modern = mentionsEra(meta)
 	members(meta, func(key string, value json.RawMessage) {
-		if key == "progressToken" && isRequestID(value) {
+		switch {
+		case key == "progressToken" && isRequestID(value):
 			c.progressToken = value
+		case key == mcp.MetaKeyProtocolVersion:
+			c.stateless = value[0] == '"' && mcp.IsModernProtocol(decodeString(value))
+		case key == mcp.MetaKeyClientCapabilities:
+			c.forms = showsForms(value)
 		}
 	})
+	c.modern = c.stateless || mentionsEra(meta) // a key can be spelled with escapes
 }
 
 // reply is a tool's answer before it is put into a message.
@@ -48,6 +58,7 @@ type reply struct {
 
 	status string         // of an execution, where failure does not say it
 	broken *protocolError // the tool panicked; nothing else is set
+	asks   *parked        // the code asks before it goes on; nothing else is set
 }
 
 // isStructured says whether the message has structuredContent: clients that find it drop the images.
@@ -60,14 +71,21 @@ func (s *Server) perform(ctx context.Context, c *call, early func(reply)) (rep r
 	begun := time.Now()
 	defer c.ticket.Release()
 	args, refused := c.tool.check(c.arguments)
+	if refused == nil && c.retry != nil {
+		refused = c.session.parking.claim(c)
+	}
 	if refused != nil {
 		s.logCall(ctx, c, "invalid params", begun)
 		return reply{}, refused
 	}
-	rep, err := s.answer(ctx, c, args, begun, func(rep reply) {
-		s.logCall(ctx, c, rep.outcome(), begun)
-		early(rep)
-	})
+	c.early = func(rep reply) bool {
+		first := s.logCall(ctx, c, rep.outcome(), begun)
+		if first {
+			early(rep)
+		}
+		return first
+	}
+	rep, err := s.answer(ctx, c, args, begun)
 	switch {
 	case ctx.Err() != nil: // also of a call that was answered early
 		s.logCall(ctx, c, "cancelled", begun)
@@ -79,12 +97,14 @@ func (s *Server) perform(ctx context.Context, c *call, early func(reply)) (rep r
 	return rep, rep.broken
 }
 
-// logCall tells once of a call what its first answer was.
-func (s *Server) logCall(ctx context.Context, c *call, outcome string, begun time.Time) {
-	if !c.logged.Swap(true) {
-		s.log.LogAttrs(ctx, slog.LevelInfo, "tool call", slog.String("tool", c.tool.definition.Name),
-			slog.String("outcome", outcome), slog.Duration("duration", time.Since(begun)))
+// logCall tells once of a call what its first answer was, and reports whether this is it.
+func (s *Server) logCall(ctx context.Context, c *call, outcome string, begun time.Time) (first bool) {
+	if c.logged.Swap(true) {
+		return false
 	}
+	s.log.LogAttrs(ctx, slog.LevelInfo, "tool call", slog.String("tool", c.tool.definition.Name),
+		slog.String("outcome", outcome), slog.Duration("duration", time.Since(begun)))
+	return true
 }
 
 // outcome is one word for the log.
@@ -92,6 +112,8 @@ func (r reply) outcome() string {
 	switch {
 	case r.broken != nil:
 		return "panic"
+	case r.asks != nil:
+		return string(mcp.ResultTypeInputRequired)
 	case r.failure != nil:
 		return r.failure.Code
 	}
@@ -130,6 +152,9 @@ func (s *Server) handle(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallTo
 	if refused != nil {
 		r.refusal = refused
 		return nil, errors.New(refused.message)
+	}
+	if rep.asks != nil {
+		return rep.asks.inputRequired(), nil
 	}
 	result := &mcp.CallToolResult{Content: []mcp.Content{mcp.NewTextContent(rep.text)}, IsError: rep.refused}
 	for _, image := range rep.images {

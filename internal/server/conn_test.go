@@ -41,6 +41,9 @@ func newServer(t testing.TB, o Options) *Server {
 	if o.Reply == 0 {
 		o.Reply = patience
 	}
+	if o.Answer == 0 {
+		o.Answer = patience
+	}
 	s, err := New(o)
 	if err != nil {
 		t.Fatal(err)

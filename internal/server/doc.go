@@ -12,7 +12,8 @@
 // it: register_tool and unregister_tool take a turn, and the namespace reports to the watcher in the turn of every other
 // operation. tools/list and the arrival of a call read one immutable view of it and never wait.
 //
-// What running code asks its user goes out as a request of the session's own (elicit.go).
+// What running code asks its user goes out as a request of the session's own (elicit.go). From revision 2026-07-28 on, it
+// is the answer of a call, which the client sends again with what the user says (parking.go).
 //
 // # Goroutines
 //

@@ -13,7 +13,8 @@ import (
 	"ipython-mcp/shell"
 )
 
-// What running code asks is put to the client's user as elicitation/create, a request of the server's own.
+// What running code asks is put to the client's user as elicitation/create: a request of the server's own, or, where the client
+// takes none, a part of an answer (parking.go).
 
 const (
 	// answerMember is the one field of the form.
@@ -24,19 +25,25 @@ const (
 
 var errDisconnected = errors.New("got no answer: the client has disconnected")
 
-// showsForms reports whether the params of initialize say that the client can put a form to its user.
-func showsForms(params json.RawMessage) bool {
-	capability := member(member(params, "capabilities"), "elicitation")
+// showsForms reports whether a client of these capabilities can put a form to its user.
+func showsForms(capabilities json.RawMessage) bool {
+	capability := member(capabilities, "elicitation")
 	modes := 0
 	isObject := members(capability, func(string, json.RawMessage) { modes++ })
 	return isObject && (modes == 0 || member(capability, "form") != nil)
 }
 
-// asker returns what puts the questions of a call to the user; nil where that cannot be done. A client of the modern era takes no requests.
+// asker returns what puts the questions of a call to the user; nil where that cannot be done.
 func (s *session) asker(c *call) shell.Asker {
+	switch {
+	case c.takesQuestions():
+		return s.park(c)
+	case c.stateless:
+		return nil
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.elicits || c.modern {
+	if !s.elicits {
 		return nil
 	}
 	return s.ask
@@ -160,4 +167,5 @@ func (s *session) closeQuestionsLocked() {
 		close(answer)
 	}
 	s.questions = nil
+	s.parking.close()
 }

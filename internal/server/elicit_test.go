@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -125,7 +126,7 @@ func TestAsk_form(t *testing.T) {
 	}
 }
 
-// Only a client that shows forms is asked, and no call that chooses a revision by itself.
+// Only a client that shows forms is asked: in the handshake's revisions by what it said there, in those without one by what the request says.
 func TestAsk_who(t *testing.T) {
 	for capabilities, can := range map[string]bool{
 		`{}`: false, `{"elicitation":{}}`: true, `{"elicitation":{"form":{}}}`: true, `{"elicitation":{"url":{}}}`: false,
@@ -133,8 +134,10 @@ func TestAsk_who(t *testing.T) {
 	} {
 		c, engine := converseWith(t, capabilities)
 		c.ask(execute("1", "legacy"))
-		c.ask(modern(execute("2", "modern")))
-		if len(engine.canAsk) != 2 || engine.canAsk[0] != can || engine.canAsk[1] {
+		c.ask(strings.Replace(modern(execute("2", "an old revision")), "2026-07-28", "2025-11-25", 1))
+		c.ask(modern(execute("3", "modern")))
+		c.ask(strings.Replace(modern(execute("4", "modern")), `clientCapabilities":{}`, `clientCapabilities":`+capabilities, 1))
+		if want := []bool{can, can, false, can}; !slices.Equal(engine.canAsk, want) {
 			t.Errorf("%s: the requests said %v", capabilities, engine.canAsk)
 		}
 	}

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -46,21 +45,26 @@ func (r reply) Bytes() int {
 }
 
 // answer runs a call to its end: by itself where it needs no turn, else as an execution.
-func (s *Server) answer(ctx context.Context, c *call, args arguments, begun time.Time, early func(reply)) (reply, error) {
-	if c.tool.unqueued {
+func (s *Server) answer(ctx context.Context, c *call, args arguments, begun time.Time) (reply, error) {
+	switch {
+	case c.retry != nil:
+		return s.resume(ctx, c, args, begun)
+	case c.tool.unqueued:
 		return s.runTool(ctx, c.tool, nil, args)
 	}
 	wanted := s.callOf(ctx, c, args, begun)
-	wanted.Early = func(a *shell.Attendance) {
+	waited := func() {}
+	wanted.Began = func(a *shell.Attendance) {
 		c.attendance.Store(a)
+		waited = c.session.parking.wait(c, a.Execution)
+	}
+	wanted.Early = func(a *shell.Attendance) {
 		if rep, err := s.outcome(a.Execution); err == nil {
-			early(rep)
+			c.early(rep)
 		}
 	}
 	attendance, err := s.namespace.Run(ctx, c.ticket, wanted)
-	if attendance != nil {
-		c.attendance.Store(attendance)
-	}
+	waited()
 	if err != nil {
 		return reply{}, err
 	}
@@ -72,7 +76,7 @@ func (s *Server) callOf(ctx context.Context, c *call, args arguments, begun time
 	wanted := shell.Call{
 		Tool:    t.definition.Name,
 		Timeout: s.timeout,
-		Clock:   shell.Clock{Reply: s.reply, Start: max(s.reply, startPatience), Report: s.reporter(ctx, begun)},
+		Clock:   s.clockOf(ctx, t, args, begun),
 		Work: func(ctx context.Context) shell.Outcome {
 			rep, err := s.runTool(ctx, t, ticket, args)
 			if err != nil {
@@ -83,7 +87,6 @@ func (s *Server) callOf(ctx context.Context, c *call, args arguments, begun time
 		Unfinished: func(e *shell.Execution) shell.Outcome { return t.unfinished(e, args) },
 	}
 	if t.schema != nil { // the arguments of a dynamic tool are its function's
-		wanted.Clock.Reply = args.seconds("wait_seconds", s.reply)
 		wanted.Timeout = args.seconds("timeout_seconds", s.timeout)
 	}
 	if t.cell != nil {
@@ -91,6 +94,15 @@ func (s *Server) callOf(ctx context.Context, c *call, args arguments, begun time
 		wanted.Cell = &cell
 	}
 	return wanted
+}
+
+// clockOf is how long a call waits.
+func (s *Server) clockOf(ctx context.Context, t *tool, args arguments, begun time.Time) shell.Clock {
+	clock := shell.Clock{Reply: s.reply, Start: max(s.reply, startPatience), Report: s.reporter(ctx, begun)}
+	if t.schema != nil { // the arguments of a dynamic tool are its function's
+		clock.Reply = args.seconds("wait_seconds", s.reply)
+	}
+	return clock
 }
 
 // runTool runs a tool; a panic is a broken reply.
@@ -145,21 +157,31 @@ func busyError(busy *shell.BusyError) *shell.Error {
 	case busy.Starts:
 		e.Message = "the namespace is still starting: " + e.Message + ". Call again later."
 	case busy.Running != nil:
-		e.Message = fmt.Sprintf("execution %s (%s) runs since %.1f s: %s. Wait for it with get_execution, or stop it with interrupt; then "+
-			"call again.", busy.Running.ID, busy.Running.Tool(), busy.Running.Elapsed().Seconds(), e.Message)
+		e.Message = fmt.Sprintf("%s: %s. Wait for it with get_execution, or stop it with interrupt; then call again.",
+			runs(busy.Running), e.Message)
 	default:
 		e.Message = "another call is about to run: " + e.Message + ". Call again."
 	}
 	return e
 }
 
+// runs says since when an execution runs, and what keeps it from ending.
+func runs(e *shell.Execution) string {
+	text := fmt.Sprintf("execution %s (%s) runs since %.1f s", e.ID, e.Tool(), e.Elapsed().Seconds())
+	if obstacle := e.Obstacle(); obstacle != "" {
+		text += ", and " + obstacle
+	}
+	return text
+}
+
 // unfinishedError is the answer of a tool that has no other way to say that its work goes on.
 func unfinishedError(e *shell.Execution) *shell.Error {
-	return &shell.Error{
-		Code: "still_running",
-		Message: fmt.Sprintf("%s still runs after %.1f s, as execution %s. get_execution waits for its answer, interrupt stops it.",
-			e.Tool(), e.Elapsed().Seconds(), e.ID),
+	message := fmt.Sprintf("%s still runs after %.1f s, as execution %s. get_execution waits for its answer, interrupt stops it.",
+		e.Tool(), e.Elapsed().Seconds(), e.ID)
+	if obstacle := e.Obstacle(); obstacle != "" {
+		message += " Now " + obstacle + "."
 	}
+	return &shell.Error{Code: "still_running", Message: message}
 }
 
 type getExecutionInput struct {
@@ -199,13 +221,20 @@ func (s *Server) getExecutionTool() (*tool, error) {
 }
 
 func (s *Server) getExecution(ctx context.Context, t *tool, args arguments) (reply, error) {
-	clock := shell.Clock{Reply: args.seconds("wait_seconds", 0), Report: s.reporter(ctx, time.Now())}
-	execution, err := s.namespace.Follow(ctx, args.text("execution_id"), clock)
-	var unknown *shell.UnknownExecutionError
-	if errors.As(err, &unknown) {
+	execution, err := s.namespace.Find(args.text("execution_id"))
+	if err != nil {
 		return noExecution(t, args, shell.CodeUnknownExecution, err), nil
 	}
-	if err != nil {
+	return s.look(ctx, t, args, execution)
+}
+
+// look waits for an execution as get_execution does, and answers with what there is to say of it.
+func (s *Server) look(ctx context.Context, t *tool, args arguments, execution *shell.Execution) (reply, error) {
+	if r := requestFrom(ctx); r != nil {
+		defer r.session.parking.wait(r.call, execution)()
+	}
+	clock := shell.Clock{Reply: args.seconds("wait_seconds", 0), Report: s.reporter(ctx, time.Now())}
+	if err := s.namespace.Wait(ctx, execution, clock); err != nil {
 		return reply{}, err
 	}
 	rep, err := s.outcome(execution)

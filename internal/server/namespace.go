@@ -16,10 +16,12 @@ import (
 // shell.ErrEnded) or that ctx ended. All methods may be called from any goroutine.
 type Namespace interface {
 	Reserve() *shell.Ticket
-	// Run does a call's work in its turn. Outcome, Follow and Interrupt are for executions, and wait for no turn.
+	// Run does a call's work in its turn. What is about executions waits for no turn.
 	Run(ctx context.Context, t *shell.Ticket, c shell.Call) (*shell.Attendance, error)
 	Outcome(e *shell.Execution) (shell.Outcome, error)
-	Follow(ctx context.Context, id string, clock shell.Clock) (*shell.Execution, error)
+	Find(id string) (*shell.Execution, error)
+	Attend(e *shell.Execution) *shell.Attendance
+	Wait(ctx context.Context, e *shell.Execution, clock shell.Clock) error
 	Interrupt(ctx context.Context, id string) (shell.InterruptAnswer, error)
 
 	Execute(ctx context.Context, t *shell.Ticket, cell shell.Cell) (shell.ExecuteAnswer, error)

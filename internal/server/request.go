@@ -132,6 +132,9 @@ func (r *request) answer(line []byte, err error) {
 // leave tells everybody that the request is over.
 func (r *request) leave(delivered bool) {
 	if r.call != nil {
+		if !delivered {
+			r.session.parking.undelivered(r.call)
+		}
 		if a := r.call.attendance.Load(); a != nil {
 			a.Leave(r.withdrawn(delivered))
 		}

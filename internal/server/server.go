@@ -31,6 +31,9 @@ type Options struct {
 
 	Reply   time.Duration // how long a call waits for its turn and its end unless it says otherwise
 	Timeout time.Duration // how long code runs at most unless the call says otherwise; 0: for ever
+	// Answer is how long a question waits for a call that takes it along, and then for the retry that answers it. It only
+	// concerns calls that choose a revision by themselves.
+	Answer time.Duration
 }
 
 // Server is the MCP server of one namespace. It may serve several connections.
@@ -44,6 +47,7 @@ type Server struct {
 	thread    Thread
 	reply     time.Duration
 	timeout   time.Duration
+	patience  time.Duration
 	registry  *dyntools.Registry
 	tools     map[string]*tool // the stable ones; constant
 
@@ -63,6 +67,7 @@ func New(o Options) (*Server, error) {
 		thread:    o.Thread,
 		reply:     o.Reply,
 		timeout:   o.Timeout,
+		patience:  o.Answer,
 		registry:  newRegistry(o),
 		tools:     make(map[string]*tool),
 		sessions:  make(map[*session]struct{}),

@@ -49,6 +49,8 @@ type session struct {
 	elicits     bool                       // the client can put a form to its user
 	asked       int                        // questions so far
 	questions   map[string]chan<- message  // open ones, by their ids; nil once no response can come any more
+
+	parking parking // open questions of calls that take no requests
 }
 
 func newSession(ctx context.Context, server *Server, id string, in io.Reader, out io.Writer) *session {
