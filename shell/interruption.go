@@ -82,14 +82,18 @@ func timedOut(limit time.Duration) *Interruption {
 // keyboardInterrupt is the class of the exception that an interrupt raises.
 const keyboardInterrupt = "KeyboardInterrupt"
 
-// ExplainInterruption reports whether an answer's error, which may be nil, comes from an interruption of the context, and
-// then puts the reason into it.
-func ExplainInterruption(ctx context.Context, e *Error) bool {
+// ExplainInterruption reports whether an answer's error, which may be nil, comes from an interruption of the context that has
+// reached the ticket's code, and then puts the reason into it. Code may make any other exception of a KeyboardInterrupt: what it
+// then fails with is the interruption's work all the same.
+func ExplainInterruption(ctx context.Context, t *Ticket, e *Error) bool {
 	var cause *Interruption
-	if e == nil || e.ErrorType == nil || *e.ErrorType != keyboardInterrupt || !errors.As(context.Cause(ctx), &cause) {
+	if e == nil || t == nil || !t.hit || !errors.As(context.Cause(ctx), &cause) {
 		return false
 	}
 	e.Message, e.MessageTruncated = cause.Error(), false
+	if e.ErrorType != nil && *e.ErrorType != keyboardInterrupt {
+		e.Message += ". It ended with " + *e.ErrorType
+	}
 	return true
 }
 

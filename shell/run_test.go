@@ -242,7 +242,7 @@ func TestShell_RunTimesOut(t *testing.T) {
 		e := &Error{ErrorType: &class}
 		call := working("a", func(ctx context.Context) {
 			<-ctx.Done()
-			if !ExplainInterruption(ctx, e) {
+			if !ExplainInterruption(ctx, &Ticket{hit: true}, e) {
 				t.Error("the error is not explained")
 			}
 		}, Clock{Reply: time.Hour}, early)

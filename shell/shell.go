@@ -71,6 +71,7 @@ type Shell struct {
 	watcher    Watcher         // set by Watch before the first operation; nil: nobody
 	told       json.RawMessage // what Python compares; used by the ticket whose turn it is
 	asking     *asking         // of the ticket whose turn it is; nil: nobody can be asked
+	hit        bool            // an interrupt has reached the code of the ticket whose turn it is
 	executions executions
 	files      files
 	background *bounds.Stream // output between operations; belongs to the ticket whose turn it is
@@ -197,6 +198,8 @@ func (s *Shell) within(ctx context.Context, t *Ticket, r *recording, work func()
 		s.asking = nil
 	}()
 
+	s.hit = false
+	defer func() { t.hit = s.hit }()
 	i := s.newInterrupter()
 	defer i.end()
 	defer context.AfterFunc(ctx, i.interruptUntilOver)()
@@ -229,6 +232,7 @@ func (s *Shell) exchange(op string, args, value any) error {
 		return fmt.Errorf("the operation %s failed inside the server: %s: %s", op, reply.Fault.Type, message)
 	}
 	s.told = tools
+	s.hit = s.hit || reply.Hit
 	if err := s.reconcile(reply.Bindings); err != nil {
 		return fmt.Errorf("cannot decode the bindings after %s: %v", op, err)
 	}
@@ -242,6 +246,7 @@ func (s *Shell) exchange(op string, args, value any) error {
 type fromPython struct {
 	ID       int                             `json:"id"`
 	Value    json.RawMessage                 `json:"value"`
+	Hit      bool                            `json:"interrupted"` // an interrupt has reached the code
 	Bindings json.RawMessage                 `json:"bindings"`
 	Fault    *struct{ Type, Message string } `json:"fault"`
 	Ask      *asked                          `json:"ask"`

@@ -63,6 +63,68 @@ func TestInterrupt_LetsCodeCleanUp(t *testing.T) {
 	}
 }
 
+// Whatever code, or IPython, makes of the exception: what an interrupt has ended is interrupted. Code that goes on to a good end is not.
+func TestInterrupt_HoweverCodeEnds(t *testing.T) {
+	t.Parallel()
+	s := connect(t, options{})
+	s.succeed("import asyncio, sys, time")
+	const caught = "try:\n    print('begun'); time.sleep(600)\nexcept KeyboardInterrupt:\n    "
+	const cancelled = "async def f():\n    try:\n        print('begun'); await asyncio.sleep(600)\n    except asyncio.CancelledError:\n        "
+	for code, want := range map[string]struct{ status, errorType string }{
+		"%%bash\necho begun\nexec sleep 600":                                     {"interrupted", "CalledProcessError"},
+		"%%script --no-raise-error bash\necho begun\nexec sleep 600":             {"interrupted", "KeyboardInterrupt"},
+		"get_ipython().run_cell('print(\"begun\"); time.sleep(600)')\n'ended'":   {"interrupted", "KeyboardInterrupt"},
+		caught + "raise ValueError from None":                                    {"interrupted", "ValueError"},
+		caught + "sys.exit(3)":                                                   {"interrupted", "SystemExit"},
+		caught + "print('caught')":                                               {"ok", ""},
+		cancelled + "raise ValueError from None\nawait f()":                      {"interrupted", "ValueError"},
+		cancelled + "pass\nawait f()":                                            {"ok", ""},
+		"class C:\n    def __repr__(self): print('begun'); time.sleep(600)\nC()": {"ok", ""}, // the code itself had ended
+	} {
+		id := s.detached(code)
+		s.begun()
+		got := s.interrupt(id)
+		e := s.final(id)
+		if !got.Interrupted || got.Status != want.status || e.Status != want.status || e.OK != (want.status == "ok") ||
+			want.errorType != "" && (e.Error.ErrorType != want.errorType || !strings.Contains(e.Error.Message, "by a call of interrupt")) {
+			t.Errorf("%s\ninterrupt answers %+v, the execution %+v, %+v", code, got, e, e.Error)
+		}
+	}
+}
+
+// An interrupted operation leaves the rest undone, and says so.
+func TestInterrupt_Operations(t *testing.T) {
+	t.Parallel()
+	directory := t.TempDir()
+	s := connect(t, options{env: []string{"IPYTHON_MCP_LIBRARY_PATHS=" + directory}})
+	gate, begun := filepath.Join(directory, "gate"), filepath.Join(directory, "begun")
+	block := fmt.Sprintf("open(%q, 'w').close(); time.sleep(600)", begun)
+	for _, module := range []string{"first", "second"} {
+		writeFile(t, filepath.Join(directory, module+".py"), fmt.Sprintf("import os, time\nif os.path.exists(%q):\n    %s", gate, block))
+	}
+	s.succeed("import time, first, second\nclass Slow:\n    def __repr__(self):\n        " + block + "\n" +
+		"slow = [Slow() for _ in range(20)]\nslow1, slow2, slow3, slow4, slow5, slow6 = slow[:6]")
+	touch(t, gate)
+	for tool, arguments := range map[string]map[string]any{
+		"search":  {"query": "slow"},
+		"inspect": {"name": "slow"},
+		"reload":  {"modules": []string{"first", "second"}},
+	} {
+		id := s.sendCall(tool, arguments)
+		eventually(t, "the "+tool, func() bool { return os.Remove(begun) == nil })
+		started := time.Now()
+		if got := s.interrupt(""); !got.Interrupted || got.Status != "interrupted" || time.Since(started) > 900*time.Millisecond {
+			t.Errorf("%s: interrupt answers %+v after %v", tool, got, time.Since(started))
+		}
+		answer := s.toolAnswer(id)
+		text := string(answer.Structured)
+		if e := decodeInto[struct{ Error *failure }](t, answer.Structured).Error; e == nil || e.ErrorType != "KeyboardInterrupt" ||
+			tool == "reload" && !strings.Contains(text, "second was not loaded: the reload was interrupted") {
+			t.Errorf("%s answers %s", tool, text)
+		}
+	}
+}
+
 // A waiting call hears that its code was interrupted by another.
 func TestInterrupt_WithoutIDHitsWhatRuns(t *testing.T) {
 	t.Parallel()

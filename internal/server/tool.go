@@ -99,7 +99,7 @@ func (o operation[Answer]) tool(definition mcp.Tool, schema *jsonschema.Schema) 
 			if err != nil {
 				return reply{}, err
 			}
-			interrupted := shell.ExplainInterruption(ctx, *o.failure(&answer))
+			interrupted := shell.ExplainInterruption(ctx, t, *o.failure(&answer))
 			if interrupted {
 				setStatus(&answer, shell.StatusInterrupted, t.ExecutionID())
 			}

@@ -167,3 +167,46 @@ def test_other_signals_are_the_users(shared: Conversation) -> None:
         "signal.setitimer(signal.ITIMER_REAL, 0.05)\ntime.sleep(0.2)\nrung"
     )
     assert shared.result(code) == [1]
+
+
+@pytest.mark.parametrize(
+    ("code", "swallowed"),
+    [
+        ("try:\n    BLOCK\nexcept KeyboardInterrupt: pass", False),
+        ("import contextlib\nwith contextlib.suppress(KeyboardInterrupt):\n    BLOCK", False),
+        ('get_ipython().run_cell("BLOCK")', True),
+        ("%%script --no-raise-error sh\necho ready\nexec sleep 60", True),
+    ],
+)
+def test_only_user_code_may_swallow_an_interruption(shared: Conversation, code: str, swallowed: bool) -> None:
+    shared.execute("import time")
+    interrupt_when(shared, code.replace("BLOCK", "print('ready'); time.sleep(60)"))
+    reply = shared.reply()
+    assert reply["interrupted"]
+    assert reply["value"]["ok"] is not swallowed
+    if swallowed:
+        assert reply["value"]["error"]["error_type"] == "KeyboardInterrupt"
+
+
+def test_an_interruption_that_came_too_late_is_told_from_one_that_hit(shared: Conversation) -> None:
+    shared.send("execute", code="1/0")
+    assert shared.reply()["interrupted"] is False
+    shared.interrupt()
+    shared.send("execute", code="1/0")
+    assert shared.reply()["interrupted"] is False
+
+
+def test_one_interruption_ends_all_representations(shared: Conversation) -> None:
+    shared.execute(
+        "import time\nclass Slow:\n    def __repr__(self):\n        print('ready')\n        time.sleep(60)\n"
+        "slow = [Slow() for _ in range(5)]\nslow1, slow2 = slow[:2]"
+    )
+    for op, args in (("execute", {"code": "slow"}), ("search", {"query": "slow"}), ("inspect", {"name": "slow"})):
+        before = shared.stdout().count("ready")
+        shared.send(op, **args)
+        while shared.stdout().count("ready") == before:
+            time.sleep(0.002)
+        shared.interrupt()
+        answer = shared.answer()
+        assert shared.stdout().count("ready") == before + 1
+        assert op == "execute" or answer["error"]["error_type"] == "KeyboardInterrupt"

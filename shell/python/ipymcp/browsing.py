@@ -31,12 +31,14 @@ def _listed(kernel: Kernel, name: str, value: Any) -> Fields:
     limits = kernel.limits
     entry: Fields = {"name": cut(name, limits.text_chars)[0]}
     signature = describing.signature_of(value)
-    return _with_cuts(
+    _with_cuts(
         entry,
         signature=(signature, limits.text_chars),
         module=(describing.module_of(value), limits.text_chars),
         description=(describing.description_of(value), limits.description_chars),
     )
+    kernel.interrupts.pass_on()
+    return entry
 
 
 def _with_cuts(entry: Fields, **texts: tuple[str, int]) -> Fields:
@@ -83,6 +85,7 @@ def _found(kernel: Kernel, name: str, value: Any) -> Fields:
     )
     entry["representation"] = shown
     entry["truncated"]["representation"] = shown_cut
+    kernel.interrupts.pass_on()
     return entry
 
 

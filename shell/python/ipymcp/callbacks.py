@@ -25,6 +25,10 @@ class Callbacks(EventManager):
         interrupts = self.shell.event_loop.interrupts
         before = interrupts.raised
         interrupts.run(partial(super().trigger, event, *args, **kwargs))
-        if event.startswith("pre_") and interrupts.raised > before:
-            # IPython shows what a callback raises and goes on; the cell was meant.
-            interrupts.defer()
+        if interrupts.raised == before:
+            return
+        # IPython shows what a callback raises and goes on.
+        if event.startswith("pre_"):
+            interrupts.defer()  # the cell was meant
+        else:
+            interrupts.done()

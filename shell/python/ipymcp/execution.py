@@ -46,6 +46,7 @@ def execute(kernel: Kernel, args: dict[str, Any]) -> Answer:
     answer["execution_count"] = kernel.count
     with nullcontext() if args.get("persist", True) else ScratchRun(kernel.shell):
         _run(kernel, code, answer)
+    kernel.interrupts.done()
     kernel.shell.lifetimes.note_bound(kernel.namespace)
     return answer
 
@@ -80,7 +81,8 @@ def run_cell(kernel: Kernel, code: str) -> tuple[Answer | None, Any]:
     early, late = result.error_before_exec, _interruption(kernel, result.error_in_exec)
     if early is not None and is_a(early, *_COMPILE_ERRORS):
         return _report(kernel, "syntax_error", _of_the_cell(early, kernel.count)), None
-    ended_by = early or late or next((error for error, ends in reversed(shell.shown) if ends), None)
+    shown = next((error for error, ends in reversed(shell.shown) if ends), None)
+    ended_by = early or late or shown or kernel.interrupts.swallowed()
     if ended_by is not None:
         return _report(kernel, "execution_error", ended_by), None
     return None, result.result

@@ -22,6 +22,7 @@ from types import FrameType
 from typing import Any, TypeVar
 
 from ipymcp.frames import is_machinery
+from ipymcp.raised import traceback_of
 
 T = TypeVar("T")
 
@@ -68,14 +69,15 @@ class Interrupts:
         self._tracing = _Tracing()
         # Says whether a request waits to be read; looked at while background tasks run between requests.
         self.request_waits: Callable[[], bool] | None = None
-        self.raised = 0  # interruptions in the code of requests so far
+        self.raised = 0  # interruptions that have reached the code of this request
+        self._last: BaseException | None = None  # of them
 
     def install(self) -> None:
         """Makes this the handler of `INTERRUPT`, whatever user code made it; disarmed, with nothing deferred."""
         self._armed, self._cancel, self._hog_timer = False, None, None
         if _get_handler(INTERRUPT) != self.handle:
             _set_handler(INTERRUPT, self.handle)
-        self._deferred = False
+        self._deferred, self.raised, self._last = False, 0, None
         # User code may have blocked them for this thread.
         _set_mask(signal.SIG_UNBLOCK, (INTERRUPT, signal.SIGINT))
 
@@ -126,11 +128,36 @@ class Interrupts:
         """Raises for a signal that came before the user's code began."""
         if self._deferred:
             self._deferred = False
-            raise KeyboardInterrupt
+            raise self._taken()
 
     def forget(self) -> None:
         """Drops what came after the user's code had ended."""
         self._deferred = False
+
+    def swallowed(self) -> BaseException | None:
+        """The last interruption, where it was caught by IPython or this package and not by code of the user's.
+
+        A traceback begins with the frame that has caught the exception.
+        """
+        caught_in = traceback_of(self._last) if self._last is not None else None
+        if caught_in is None or not is_machinery(caught_in.tb_frame.f_code.co_filename):
+            return None
+        return self._last
+
+    def pass_on(self) -> None:
+        """Raises the last interruption again where it was swallowed."""
+        last = self.swallowed()
+        if last is not None:
+            raise last
+
+    def done(self) -> None:
+        """The code of the request has ended: lets go of what its frames hold."""
+        self._last = None
+
+    def _taken(self) -> BaseException:
+        self.raised += 1
+        self._last = KeyboardInterrupt()
+        return self._last
 
     def hits_user_code(self, frame: FrameType | None) -> bool:
         """Whether an exception that is raised in this frame now reaches code of the user's before any of ours."""
@@ -153,9 +180,8 @@ class Interrupts:
             if prodded:
                 return  # what the prod was for is over
             if self._cancel is None or _runs_user_code(frame):
-                self.raised += 1
-                raise KeyboardInterrupt
-            self._cancel(KeyboardInterrupt())
+                raise self._taken()
+            self._cancel(self._taken())
         elif self.request_waits is None:
             self._deferred = True
         elif _runs_user_code(frame) and self.request_waits():

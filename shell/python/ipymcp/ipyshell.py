@@ -150,17 +150,21 @@ class NamespaceShell(ShellLines, CodeRunner, InteractiveShell):
     def run_cell(self, *args: Any, **kwargs: Any) -> Any:
         """Runs a cell. Where user code runs it in a cell, its failure is shown, and ends nothing but itself.
 
-        A magic that runs what stands below it (`%%capture`) fails with that.
+        An interruption is meant for both. A magic that runs what stands below it (`%%capture`) fails with that.
         """
         before, self.depth = len(self.shown), self.depth + 1
         result = self.displayhook.exec_result
+        called_by_user = self.depth > 1 and not is_machinery(sys._getframe(1).f_code.co_filename)
         try:
-            return super().run_cell(*args, **kwargs)
+            done = super().run_cell(*args, **kwargs)
+            if called_by_user:
+                self.event_loop.interrupts.pass_on()
+            return done
         finally:
             self.depth -= 1
             if self.depth:
                 self.displayhook.exec_result = result
-            if self.depth and not is_machinery(sys._getframe(1).f_code.co_filename):
+            if called_by_user:
                 self.shown[before:] = [(error, False) for error, _ in self.shown[before:]]
 
     def transform_cell(self, raw_cell: str) -> str:

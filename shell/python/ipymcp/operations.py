@@ -36,6 +36,20 @@ def table(kernel: Kernel) -> dict[str, Callable[[dict[str, Any]], Answer]]:
 def _guarded(kernel: Kernel, run: Run, blank: Run, args: dict[str, Any]) -> Answer:
     kernel.shell.begin(kernel.count + 1)
     try:
-        return kernel.interrupts.run(run, kernel, args)
+        answer = kernel.interrupts.run(run, kernel, args)
+        if answer["error"] is None:
+            answer |= _swallowed(kernel, answer)
+        return answer
     except BaseException as error:  # interrupted, or out of memory, in our own code
         return blank(kernel, args) | {"error": failure("execution_error", error, kernel.limits)}
+    finally:
+        kernel.interrupts.done()
+
+
+def _swallowed(kernel: Kernel, answer: Answer) -> Answer:
+    """What an answer without an error has to say of an interruption that ended a part of the operation."""
+    error = kernel.interrupts.swallowed()
+    if error is None:
+        return {}
+    outcome = {"error": failure("execution_error", error, kernel.limits)}
+    return outcome | {"ok": False} if "ok" in answer else outcome

@@ -71,6 +71,9 @@ def _one(kernel: Kernel, name: str, is_loaded: bool) -> tuple[Fields, Replaced |
     shown, was_cut = cut(name, kernel.limits.text_chars)
     result: Fields = {"module": shown, "ok": False, "binding": None, "error": None, "truncated": was_cut}
     result |= {"stale": [], "refreshed": [], "names_truncated": False}
+    if kernel.interrupts.swallowed() is not None:
+        said = f"{shown} was not loaded: the reload was interrupted before"
+        return result | {"error": refusal("reload_error", said, kernel.limits)}, None
     if not all(part.isidentifier() for part in name.split(".")):
         said = f"{shown!r} is no module name: identifiers with dots between"
         return result | {"error": refusal("invalid_module", said, kernel.limits)}, None

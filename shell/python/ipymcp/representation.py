@@ -12,6 +12,7 @@ from itertools import islice
 from types import WrapperDescriptorType
 from typing import Any
 
+from ipymcp.raised import is_a
 from ipymcp.text import cut, plain
 from ipymcp.typenames import class_name, lookup
 
@@ -141,6 +142,8 @@ class _Writer:
         try:
             self.write(value, depth + 1)
         except ReprError as error:
+            if is_a(error.cause, KeyboardInterrupt):
+                raise  # whoever interrupts one item does not want to wait for the next
             self.put(str(error))
 
 

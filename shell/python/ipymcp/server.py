@@ -105,6 +105,7 @@ class Server:
             if operation is None:
                 raise RequestError(0, f"operation {request['op']!r} is unknown, or comes before start")
             reply = {"id": number, "value": operation(request.get("args") or {})}
+            reply["interrupted"] = self._interrupts.raised > 0
             if self._kernel is not None:
                 reply["bindings"] = self._kernel.watched.changes(self._kernel, request.get("tools"))
             return reply
