@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -31,14 +32,21 @@ type Payload struct {
 	File    string `json:"file"`
 }
 
-// illustrate turns payloads into images and kept files, and writes their placeholders into the displays. It needs no turn.
-func (s *Shell) illustrate(displays []DisplayData, part *Illustrated) error {
+// illustrate turns payloads into images and kept files, and writes their placeholders into the displays. It needs no turn. When the
+// context ends, the files of the images that are left are kept instead.
+func (s *Shell) illustrate(ctx context.Context, displays []DisplayData, part *Illustrated) error {
+	budget := pictures.Budget{Bytes: pictures.AnswerBytes}
+	return fill(displays, part, func(payload Payload) string { return s.placeholder(ctx, payload, part, &budget) })
+}
+
+// fill writes placeholders for the payloads into the displays.
+func fill(displays []DisplayData, part *Illustrated, placeholder func(Payload) string) error {
 	placeholders := make(map[int]map[string]string) // by display and type
 	for _, payload := range part.Payloads {
 		if placeholders[payload.Display] == nil {
 			placeholders[payload.Display] = make(map[string]string)
 		}
-		placeholders[payload.Display][payload.MIME] = s.placeholder(payload, part)
+		placeholders[payload.Display][payload.MIME] = placeholder(payload)
 	}
 	part.Payloads = nil
 	for i, texts := range placeholders {
@@ -70,7 +78,7 @@ func filled(bundle json.RawMessage, texts map[string]string) (json.RawMessage, e
 }
 
 // placeholder adds the image of a payload to the answer, or keeps its file, and says which.
-func (s *Shell) placeholder(payload Payload, part *Illustrated) string {
+func (s *Shell) placeholder(ctx context.Context, payload Payload, part *Illustrated, budget *pictures.Budget) string {
 	path := filepath.Join(s.scratch, filepath.Base(payload.File))
 	info, err := os.Stat(path)
 	if err != nil {
@@ -78,14 +86,18 @@ func (s *Shell) placeholder(payload Payload, part *Illustrated) string {
 	}
 	about := fmt.Sprintf("<%s, %d bytes, ", payload.MIME, info.Size())
 	if strings.HasPrefix(payload.MIME, "image/") {
-		picture, err := pictures.Load(path)
-		if err == nil {
+		picture, err := pictures.Load(ctx, path, budget)
+		switch {
+		case err == nil:
 			// What cannot be removed goes with its directory at the end.
 			_ = os.Remove(path)
 			part.Images = append(part.Images, Image{picture.MIME(), picture.Data})
 			return imagePlaceholder(len(part.Images), picture)
+		case ctx.Err() != nil:
+			about += "not shown: the call was interrupted before; "
+		default:
+			about += fmt.Sprintf("not shown: %v; ", err)
 		}
-		about += fmt.Sprintf("not shown: %v; ", err)
 	}
 	kept, err := s.files.keep(path, info.Size(), payload.MIME)
 	if err != nil {

@@ -144,3 +144,18 @@ func TestExtension(t *testing.T) {
 		}
 	}
 }
+
+// Pictures are not made for a call that was interrupted; their files are kept.
+func TestExecute_InterruptedDisplays(t *testing.T) {
+	s := displaying(t, "null", map[string][]byte{"a": pngOf(t, 10, 20)})
+	part := Illustrated{Payloads: []Payload{{Display: 0, MIME: "image/png", File: "a"}}}
+	displays := []DisplayData{{Data: json.RawMessage(`{"image/png":null}`)}}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := s.illustrate(ctx, displays, &part); err != nil || len(part.Images) != 0 {
+		t.Errorf("%d images, %v", len(part.Images), err)
+	}
+	if got := string(displays[0].Data); !strings.Contains(got, "not shown: the call was interrupted before; in the file") {
+		t.Errorf("the display is %s", got)
+	}
+}

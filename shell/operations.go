@@ -24,7 +24,7 @@ func (s *Shell) Execute(ctx context.Context, t *Ticket, cell Cell) (ExecuteAnswe
 	if err := s.perform(ctx, t, "execute", args, &answer, r); err != nil {
 		return ExecuteAnswer{}, err
 	}
-	if err := s.illustrate(answer.DisplayData, &answer.Illustrated); err != nil {
+	if err := s.illustrate(ctx, answer.DisplayData, &answer.Illustrated); err != nil {
 		return ExecuteAnswer{}, err
 	}
 	answer.Status = StatusOK

@@ -81,11 +81,14 @@ type ToolAnswer struct {
 // Take waits for the ticket's turn, does the work in it, and returns what was printed meanwhile. An interruption of the
 // turn is an answer of what runs in it.
 func (s *Shell) Take(ctx context.Context, t *Ticket, work func(Turn) error) (Printed, error) {
-	return s.printing(ctx, t, func() error { return work(turn{s}) })
+	return s.printing(ctx, t, func() error { return work(turn{ctx, s}) })
 }
 
 // turn is a Turn; it must not be kept.
-type turn struct{ shell *Shell }
+type turn struct {
+	ctx   context.Context // of the work
+	shell *Shell
+}
 
 func (t turn) Describe(name string) (answer DescribeAnswer, err error) {
 	err = t.shell.exchange("describe", map[string]string{"symbol": name}, &answer)
@@ -111,5 +114,5 @@ func (t turn) illustrated(answer *CallAnswer, err error) error {
 	if err != nil {
 		return err
 	}
-	return t.shell.illustrate(answer.DisplayData, &answer.Illustrated)
+	return t.shell.illustrate(t.ctx, answer.DisplayData, &answer.Illustrated)
 }

@@ -157,3 +157,37 @@ func TestPictures_OtherPayloadsAreFiles(t *testing.T) {
 		t.Errorf("%d bytes of data, cut %v, %v", len(encoded), plotly.Truncated.DisplayData, err)
 	}
 }
+
+// largePNG defines a function that displays a picture of 61 megapixels with 16 bits a channel, which takes seconds to decode, n times.
+const largePNG = `import struct, zlib
+from IPython.display import display
+def chunk(kind, data): return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+packer = zlib.compressobj(1)
+pixels = b"".join(packer.compress(bytes(1 + 6 * 7800)) for _ in range(7800)) + packer.flush()
+header = struct.pack(">IIBBBBB", 7800, 7800, 16, 2, 0, 0, 0)
+large = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
+def show(n):
+    for _ in range(n): display({"image/png": large}, raw=True)`
+
+// What the pictures of one answer take is bounded, in time and memory; an interrupt ends their making, and the server answers meanwhile.
+func TestPictures_BoundedInAll(t *testing.T) {
+	t.Parallel()
+	s := connect(t, options{})
+	s.succeed(largePNG)
+	id := s.sendCell("show(20)")
+	s.promptly("ping", nil)
+	found := s.lookAt(s.toolAnswer(id))
+	if len(found.images) != 1 || strings.Count(found.text, "what is left for the images of this answer is 48; in the file ") != 19 {
+		t.Errorf("%d images, %.3000s", len(found.images), found.text)
+	}
+	id = s.sendCell("show(1)\nprint('shown')")
+	eventually(t, "the displays", func() bool { return strings.Contains(s.call("get_execution", map[string]any{}).text(), "shown\n") })
+	if got := s.interrupt(""); got.Status != "ok" {
+		t.Errorf("interrupt answers %+v", got)
+	}
+	// It may have come too late.
+	found = s.lookAt(s.toolAnswer(id))
+	if len(found.images) == 0 && !strings.Contains(found.text, "not shown: the call was interrupted before; in the file ") {
+		t.Errorf("the interrupted answer is %s", found.text)
+	}
+}

@@ -4,5 +4,6 @@
 // An image that fits already keeps its bytes once they have been decoded as a proof; a larger one is scaled down, and encoded as PNG or, where
 // that is too large, as JPEG on white. A GIF becomes a PNG of its first frame, because model services refuse animations.
 //
-// Decoding takes up to 16 bytes a pixel; the limit on pixels bounds it, and images are decoded one at a time.
+// Images are decoded one at a time. A Budget bounds what those of one answer take, which bounds the time they take as well; a context that
+// ends stops the work.
 package pictures

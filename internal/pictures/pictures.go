@@ -2,6 +2,7 @@ package pictures
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 	_ "image/png"  // the same
 	"io"
 	"os"
-	"sync"
 
 	_ "golang.org/x/image/webp" // the same
 )
@@ -39,13 +39,18 @@ type Picture struct {
 // MIME is the type of the picture's data.
 func (p Picture) MIME() string { return "image/" + p.Format }
 
-// one keeps images from being decoded at the same time: each may take a gigabyte.
-var one sync.Mutex
+// one keeps images from being decoded at the same time: each may take half a gigabyte.
+var one = make(chan struct{}, 1)
 
-// Load makes a picture of an image file. Whatever the name says, the content decides about the format.
-func Load(path string) (p Picture, err error) {
-	one.Lock()
-	defer one.Unlock()
+// Load makes a picture of an image file, within what is left of the budget. Whatever the name says, the content decides about the
+// format. A context that ends ends the work with its cause.
+func Load(ctx context.Context, path string, budget *Budget) (p Picture, err error) {
+	select {
+	case one <- struct{}{}:
+		defer func() { <-one }()
+	case <-ctx.Done():
+		return Picture{}, context.Cause(ctx)
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return Picture{}, err
@@ -68,11 +73,19 @@ func Load(path string) (p Picture, err error) {
 		return Picture{}, fmt.Errorf("it has %dx%d pixels, and at most %d megapixels are decoded",
 			config.Width, config.Height, maxPixels>>20)
 	}
+	free, err := budget.spend(config)
+	if err != nil {
+		return Picture{}, err
+	}
+	defer free()
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return Picture{}, err
 	}
-	decoded, _, err := image.Decode(file)
-	if err != nil {
+	decoded, _, err := image.Decode(stoppable{ctx, file})
+	switch {
+	case ctx.Err() != nil:
+		return Picture{}, context.Cause(ctx)
+	case err != nil:
 		return Picture{}, undecodable(format, err)
 	}
 	if format != "gif" && fits(decoded.Bounds().Size()) {
@@ -81,6 +94,19 @@ func Load(path string) (p Picture, err error) {
 		}
 	}
 	return encode(decoded, format == "jpeg")
+}
+
+// stoppable is a file whose content ends with its context.
+type stoppable struct {
+	ctx  context.Context
+	file *os.File
+}
+
+func (s stoppable) Read(p []byte) (int, error) {
+	if s.ctx.Err() != nil {
+		return 0, context.Cause(s.ctx)
+	}
+	return s.file.Read(p)
 }
 
 func undecodable(format string, err error) error {

@@ -2,6 +2,7 @@ package pictures
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -73,7 +75,7 @@ func load(t *testing.T, data []byte) (Picture, error) {
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return Load(path)
+	return Load(t.Context(), path, &Budget{AnswerBytes})
 }
 
 func TestLoad_KeepsWhatFits(t *testing.T) {
@@ -179,9 +181,67 @@ func TestLoad_Refuses(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := Load(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Load(t.Context(), filepath.Join(t.TempDir(), "none"), &Budget{AnswerBytes}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a missing file: %v", err)
 	}
+}
+
+// What the images of one answer take is bounded in all, by what each takes when it is decoded.
+func TestLoad_WithinABudget(t *testing.T) {
+	budget := Budget{2000*8 + 1000*3}
+	for i, test := range []struct {
+		image image.Image
+		want  string
+	}{
+		{image.NewNRGBA64(image.Rect(0, 0, 100, 20)), ""},
+		{image.NewNRGBA64(image.Rect(0, 0, 100, 20)), "takes 0 MiB, and what is left"},
+		{image.NewPaletted(image.Rect(0, 0, 100, 20), palette.Plan9), ""},
+		{image.NewGray(image.Rect(0, 0, 100, 20)), "what is left"},
+		{image.NewGray(image.Rect(0, 0, 10, 10)), ""},
+	} {
+		path := filepath.Join(t.TempDir(), "image")
+		if err := os.WriteFile(path, pngOf(t, test.image), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Load(t.Context(), path, &budget)
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("image %d: %v, %d bytes are left", i, err, budget.Bytes)
+		}
+	}
+}
+
+// Work whose context ends stops, also in the middle of an image and while another image is being made.
+func TestLoad_Stops(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "image")
+	if err := os.WriteFile(path, pngOf(t, image.NewNRGBA64(image.Rect(0, 0, 8000, 8000))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ends := &endsSoon{Context: t.Context()}
+	ends.looks.Store(3)
+	if _, err := Load(ends, path, &Budget{AnswerBytes}); err != context.Canceled {
+		t.Errorf("the error is %v", err)
+	}
+	one <- struct{}{}
+	defer func() { <-one }()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	reason := errors.New("enough")
+	cancel(reason)
+	if _, err := Load(ctx, path, &Budget{AnswerBytes}); err != reason {
+		t.Errorf("beside another image the error is %v", err)
+	}
+}
+
+// endsSoon is a context that ends when it has been looked at some times.
+type endsSoon struct {
+	context.Context
+	looks atomic.Int32
+}
+
+func (e *endsSoon) Err() error {
+	if e.looks.Add(-1) < 0 {
+		return context.Canceled
+	}
+	return nil
 }
 
 func FuzzLoad(f *testing.F) {
