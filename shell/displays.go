@@ -91,8 +91,7 @@ func (s *Shell) placeholder(ctx context.Context, payload Payload, part *Illustra
 		case err == nil:
 			// What cannot be removed goes with its directory at the end.
 			_ = os.Remove(path)
-			part.Images = append(part.Images, Image{picture.MIME(), picture.Data})
-			return imagePlaceholder(len(part.Images), picture)
+			return part.add(picture)
 		case ctx.Err() != nil:
 			about += "not shown: the call was interrupted before; "
 		default:
@@ -106,10 +105,12 @@ func (s *Shell) placeholder(ctx context.Context, payload Payload, part *Illustra
 	return about + "in the file " + kept + ">"
 }
 
-func imagePlaceholder(number int, p pictures.Picture) string {
+// add puts a picture behind those that there are, and returns its placeholder.
+func (part *Illustrated) add(p pictures.Picture) string {
+	part.Images = append(part.Images, Image{p.MIME(), p.Data})
 	scaled := ""
 	if p.Original.X != p.Width || p.Original.Y != p.Height {
 		scaled = fmt.Sprintf(", scaled down from %dx%d", p.Original.X, p.Original.Y)
 	}
-	return fmt.Sprintf("<image %d of this answer: %dx%d %s%s>", number, p.Width, p.Height, p.Format, scaled)
+	return fmt.Sprintf("<image %d of this answer: %dx%d %s%s>", len(part.Images), p.Width, p.Height, p.Format, scaled)
 }

@@ -14,6 +14,8 @@ type recording struct {
 	stdout, stderr *bounds.Stream
 	spools         [2]*bounds.Spool
 	questions      atomic.Int32 // open ones
+	scratch        string       // where Python writes what is displayed
+	request        atomic.Int64 // number of the request that runs
 
 	takesBackground bool // the operation answers with what was written before it
 	background      bounds.Snapshot

@@ -70,6 +70,7 @@ type Shell struct {
 
 	watcher    Watcher         // set by Watch before the first operation; nil: nobody
 	told       json.RawMessage // what Python compares; used by the ticket whose turn it is
+	recording  *recording      // of the ticket whose turn it is; nil: nothing is recorded
 	asking     *asking         // of the ticket whose turn it is; nil: nobody can be asked
 	hit        bool            // an interrupt has reached the code of the ticket whose turn it is
 	executions executions
@@ -182,6 +183,8 @@ func (s *Shell) within(ctx context.Context, t *Ticket, r *recording, work func()
 	if err := s.output.Restore(); err != nil {
 		return err
 	}
+	r.scratch, s.recording = s.scratch, r
+	defer func() { s.recording = nil }()
 	if t.execution != nil {
 		t.execution.recording.Store(r)
 	}
@@ -209,6 +212,9 @@ func (s *Shell) within(ctx context.Context, t *Ticket, r *recording, work func()
 // exchange sends one request to the interpreter and decodes its value. Only the ticket whose turn it is may call it.
 func (s *Shell) exchange(op string, args, value any) error {
 	s.request++
+	if s.recording != nil {
+		s.recording.request.Store(int64(s.request))
+	}
 	tools := s.watched()
 	request, err := json.Marshal(struct {
 		ID     int             `json:"id"`

@@ -14,7 +14,7 @@ import (
 type Standing interface {
 	// SetStatus says what has become of it; the id is empty for one that never began.
 	SetStatus(status, id string)
-	// Continue says that it still runs, and what it has printed so far.
+	// Continue says that it still runs, and what it has printed and displayed so far.
 	Continue(e *Execution)
 }
 
@@ -32,6 +32,9 @@ func (a *ExecuteAnswer) Continue(e *Execution) {
 	a.ElapsedSeconds, a.Note = roundSeconds(e.Elapsed()), e.Obstacle()
 	if r := e.recording.Load(); r != nil {
 		a.show(r, r.stdout.Snapshot(), r.stderr.Snapshot())
+		shown := r.sketched()
+		a.DisplayData, a.Illustrated = shown.displays, shown.part
+		a.Truncated.DisplayData, a.Truncated.Items = shown.cut, shown.omitted
 	}
 }
 
@@ -52,6 +55,8 @@ func (a *CallAnswer) Continue(e *Execution) {
 	a.ElapsedSeconds, a.Note = roundSeconds(e.Elapsed()), e.Obstacle()
 	if r := e.recording.Load(); r != nil {
 		a.Stdout, a.Stderr = r.stdout.Snapshot().Render(""), r.stderr.Snapshot().Render("")
+		shown := r.sketched()
+		a.DisplayData, a.Illustrated, a.Truncated = shown.displays, shown.part, shown.cut
 	}
 }
 

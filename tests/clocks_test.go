@@ -96,6 +96,56 @@ func TestClocks_Reply(t *testing.T) {
 	}
 }
 
+// What was displayed so far is part of an answer that says that the code runs: the newest pictures of it, and all that is text.
+func TestClocks_DisplaysSoFar(t *testing.T) {
+	t.Parallel()
+	s := connect(t, options{})
+	s.succeed("import base64\nfrom IPython.display import display, clear_output\npng = base64.b64decode('" + pixel + "')\n" +
+		"def show(n):\n    for _ in range(n): display({'image/png': png}, raw=True)")
+	g := s.gated("handle.update('last')")
+	prefix := "display('gone'); clear_output()\nhandle = display('first', display_id=True); show(6)\n" +
+		"display({'application/pdf': b'%PDF'}, raw=True); handle.update('second')\n"
+	id := s.sendCell(prefix + g.code)
+	var running answer
+	eventually(t, "the displays", func() bool {
+		running = s.call("get_execution", map[string]any{})
+		return strings.HasPrefix(running.text(), "begun\n")
+	})
+	for range 2 { // looking takes nothing away
+		if found := s.lookAt(running); len(found.images) != 4 || strings.Contains(found.text, "gone") ||
+			!strings.Contains(found.text, "second") || strings.Contains(found.text, "first") ||
+			strings.Count(found.text, "<image/png, left out while the code runs>") != 2 ||
+			!strings.Contains(found.text, "<application/pdf, left out while the code runs>") || !strings.Contains(found.text, "still runs") {
+			t.Errorf("while it runs: %d images, %s", len(found.images), found.text)
+		}
+		running = s.call("get_execution", map[string]any{})
+	}
+	s.open(g)
+	if found := s.lookAt(s.toolAnswer(id)); len(found.images) != 6 || !strings.Contains(found.text, "'last'") ||
+		!strings.Contains(found.text, "<application/pdf, 4 bytes, in the file ") {
+		t.Errorf("at the end: %d images, %s", len(found.images), found.text)
+	}
+	g = s.gated("")
+	s.succeed("def slow():\n    display('in slow')\n    " + strings.ReplaceAll(g.code, "\n", "\n    "))
+	id = s.sendCall("call_function", map[string]any{"name": "slow", "arguments": map[string]any{}})
+	eventually(t, "the display of a function", func() bool {
+		return strings.Contains(s.call("get_execution", map[string]any{}).text(), "in slow")
+	})
+	s.open(g)
+	s.toolAnswer(id)
+	g = s.gated("")
+	id = s.detached("for i in range(30): display(i)\n" + g.code)
+	s.begun()
+	e := decodeInto[struct {
+		DisplayData []any `json:"display_data"`
+		Truncated   struct{ Items bool }
+	}](t, s.call("get_execution", map[string]any{"execution_id": id}).Structured)
+	if len(e.DisplayData) != 20 || !e.Truncated.Items {
+		t.Errorf("of thirty displays, the answer has %d and says %+v", len(e.DisplayData), e.Truncated)
+	}
+	s.open(g)
+}
+
 // With wait_seconds 0 the answer comes at once, also for the first call of all, and the code runs.
 func TestClocks_AtOnce(t *testing.T) {
 	t.Parallel()

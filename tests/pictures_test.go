@@ -15,6 +15,9 @@ import (
 const (
 	maxImageSide  = 1568
 	maxImageChars = 1 << 20
+
+	// pixel is a PNG of one pixel in base64.
+	pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
 
 // seen is what a client sees of an answer with images.

@@ -64,7 +64,6 @@ func soakFailure(s *server, code, want string) {
 }
 
 func soakPicture(s *server) {
-	const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 	code := fmt.Sprintf("import base64\ndisplay({'image/png': base64.b64decode(%q)}, raw=True)", pixel)
 	if a := s.call("execute", map[string]any{"code": code}); len(a.Content) < 2 {
 		s.t.Fatalf("a picture gave %s", a.text())

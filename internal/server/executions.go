@@ -195,8 +195,8 @@ var getExecutionText = toolText{
 	hints: hints{readOnly: true, idempotent: true},
 	input: getExecutionInput{},
 	description: `
-Look at code that is running or has ended: its status, what it has printed so far and, once it has ended, the answer
-that the original call gives. Use it after an answer with status "running": with wait_seconds it waits for the end, so
+Look at code that is running or has ended: its status, what it has printed and displayed so far and, once it has ended,
+the answer that the original call gives. Use it after an answer with status "running": with wait_seconds it waits for the end, so
 that nothing has to be sent twice. Answers at once while code runs.
 
 status is running, ok, error or interrupted; note says what keeps running code from ending, where that is known. The last

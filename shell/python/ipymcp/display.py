@@ -13,6 +13,7 @@ from IPython.core.displaypub import DisplayPublisher
 from ipymcp.bundles import Bundle, bounded_bundle
 from ipymcp.limits import Limits
 from ipymcp.payloads import PayloadFiles
+from ipymcp.sketches import Sketches
 
 
 class RecordingHook(DisplayHook):
@@ -83,6 +84,7 @@ class RecordingHook(DisplayHook):
 class _Shown:
     display_id: str | None
     bundle: Bundle
+    sketch: str
 
 
 @dataclass(slots=True)
@@ -115,6 +117,7 @@ class CollectingPublisher(DisplayPublisher):
 
     limits: Limits
     files: PayloadFiles
+    sketches: Sketches
     _displays: Displays | None = None
 
     def begin(self) -> None:
@@ -126,6 +129,8 @@ class CollectingPublisher(DisplayPublisher):
     def end(self) -> Displays:
         """What was displayed since the beginning."""
         displays, self._displays = self._displays or Displays(), Displays()
+        for shown in displays.shown:
+            self.sketches.remove(shown.sketch)
         return displays
 
     def publish(
@@ -140,12 +145,16 @@ class CollectingPublisher(DisplayPublisher):
         same = [shown for shown in displays.shown if update and display_id and shown.display_id == display_id]
         if not same and len(displays.shown) >= self.limits.display_items:
             displays.omitted = True
+            self._draw(displays, displays.shown[-1])
             return
         for shown in same:
             self.files.remove(shown.bundle.files.values())
             shown.bundle = self._bounded(data, metadata)
+            self._draw(displays, shown)
         if not same:
-            displays.shown.append(_Shown(display_id, self._bounded(data, metadata)))
+            shown = _Shown(display_id, self._bounded(data, metadata), self.sketches.add())
+            displays.shown.append(shown)
+            self._draw(displays, shown)
 
     def clear_output(self, wait: bool = False) -> None:
         """Forgets what was shown, at once or when the next bundle comes."""
@@ -155,11 +164,15 @@ class CollectingPublisher(DisplayPublisher):
         else:
             self._clear(displays)
 
+    def _draw(self, displays: Displays, shown: _Shown) -> None:
+        self.sketches.draw(shown.sketch, shown.bundle, displays.omitted)
+
     def _bounded(self, data: Any, metadata: Any) -> Bundle:
         return bounded_bundle(data, metadata or {}, self.limits, self.files)
 
     def _clear(self, displays: Displays) -> None:
         for shown in displays.shown:
             self.files.remove(shown.bundle.files.values())
+            self.sketches.remove(shown.sketch)
         displays.shown.clear()
         displays.clear_before_next = False

@@ -38,6 +38,7 @@ from ipymcp.questions import Questions
 from ipymcp.raised import traceback_of
 from ipymcp.running import CodeRunner
 from ipymcp.shelllines import ShellLines
+from ipymcp.sketches import Sketches
 from ipymcp.terminal import before_cell_magic, no_editor, print_page
 from ipymcp.tracebacks import format_traceback
 
@@ -263,6 +264,7 @@ def make_shell(
     NamespaceShell.shown = []
     CollectingPublisher.limits = limits
     CollectingPublisher.files = PayloadFiles(scratch)
+    CollectingPublisher.sketches = Sketches(scratch, lambda: questions.request)
     directory = os.path.join(scratch, "ipython")
     profile = ProfileDir.create_profile_dir(os.path.join(directory, "profile_default"))
     shell: NamespaceShell = NamespaceShell.instance(

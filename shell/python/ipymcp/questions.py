@@ -45,6 +45,11 @@ class Questions:
         """No request runs."""
         self._request = None
 
+    @property
+    def request(self) -> Any:
+        """The id of the request that runs, None between requests."""
+        return self._request
+
     def require(self, function: str, refusal: type[Exception] = EOFError) -> None:
         """Raises where the function that wants to ask can ask nobody now."""
         obstacle = self._obstacle()
