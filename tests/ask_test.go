@@ -316,8 +316,8 @@ func TestAsk_Never(t *testing.T) {
 	for code, want := range map[string]string{
 		"input('? ')":                       "EOFError: input() cannot ask: the client offers no elicitation",
 		"import getpass; getpass.getpass()": "EOFError: getpass() cannot ask: the client offers no elicitation",
-		"breakpoint()":                      "EOFError: breakpoint() cannot open a debugger: this server has no terminal",
-		"import pdb; pdb.set_trace()":       "BdbQuit: the debugger ended at once: there is no terminal",
+		"breakpoint()":                      "EOFError: breakpoint() cannot open: this server has no terminal",
+		"import pdb; pdb.set_trace()":       "RuntimeError: the debugger cannot open: this server has no terminal",
 		"%debug":                            "EOFError: the debugger cannot open: this server has no terminal",
 	} {
 		for name, s := range map[string]*server{"cannot": cannot, "can": can} {

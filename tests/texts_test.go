@@ -45,7 +45,7 @@ func TestTexts_SayWhyCodeEnded(t *testing.T) {
 	s := connect(t, options{})
 	for code, want := range map[string]string{
 		"import sys; sys.exit(3)":                 "SystemExit: 3\nthe code asked to exit with 3",
-		"import pdb; pdb.set_trace()\nx = 1":      "BdbQuit\nthe debugger ended at once: there is no terminal",
+		"import pdb; pdb.set_trace()\nx = 1":      "RuntimeError: the debugger cannot open: this server has no terminal",
 		"raise KeyboardInterrupt":                 "KeyboardInterrupt\nthe code was interrupted; the namespace",
 		"import time; time.sleep(60)  # too long": "KeyboardInterrupt\nthe code was interrupted: it had run for 0.5 s, its time limit",
 	} {

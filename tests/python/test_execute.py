@@ -69,7 +69,7 @@ def test_the_value_of_the_last_expression(shared: Conversation, code: str, resul
         ("import getpass; getpass.getpass()", "EOFError", "getpass() cannot ask: the client", (1, 17)),
         ("breakpoint()", "EOFError", "no terminal", (1, 1)),
         ("%debug", "EOFError", "no terminal", None),
-        ("import pdb; pdb.set_trace()\nx = 1", "BdbQuit", "no terminal", None),
+        ("import pdb; pdb.set_trace()\nx = 1", "RuntimeError", "no terminal", (1, 13)),
         ("%nosuchmagic", "UsageError", "nosuchmagic", None),
         ("def f(): return f()\nf()", "RecursionError", "recursion", (1, 17)),
         ("int('\udcaf')".encode("unicode_escape").decode(), "ValueError", "\\udcaf", (1, 1)),

@@ -241,15 +241,60 @@ def test_a_stream_of_the_users_is_read(talk: Conversation, code: str, result: An
         ("input(1, 2)", "TypeError", "positional argument"),
         ("input(prompt='x')", "TypeError", "prompt"),
         ("breakpoint()", "EOFError", "no terminal"),
-        ("import pdb; pdb.set_trace()\nx = 1", "BdbQuit", "no terminal"),
-        ("from IPython.core.debugger import set_trace; set_trace()\nx = 1", "BdbQuit", "no terminal"),
+        (
+            "import os; os.environ['PYTHONBREAKPOINT'] = 'ipdb.set_trace'\n"
+            "try: breakpoint()\nfinally: del os.environ['PYTHONBREAKPOINT']",
+            "EOFError",
+            "no terminal",
+        ),
+        ("import sys; sys.__breakpointhook__()\nx = 1", "RuntimeError", "no terminal"),
+        ("import pdb; pdb.set_trace()\nx = 1", "RuntimeError", "no terminal"),
+        ("def f():\n    pdb.set_trace()\n    return 1\nf()", "RuntimeError", "no terminal"),
+        ("try: 1/0\nexcept Exception as e: pdb.post_mortem(e.__traceback__)", "RuntimeError", "no terminal"),
+        ("pdb.run('x = 1')", "RuntimeError", "no terminal"),
+        ("pdb.runcall(lambda: 1)", "RuntimeError", "no terminal"),
+        ("get_ipython().run_cell('1/0')\npdb.pm()", "RuntimeError", "no terminal"),
+        ("from IPython.core.debugger import set_trace; set_trace()\nx = 1", "RuntimeError", "no terminal"),
+        ("from IPython.terminal.debugger import set_trace; set_trace()\nx = 1", "EOFError", "no terminal"),
         ("%debug", "EOFError", "no terminal"),
+        ("%debug 1 + 1", "EOFError", "no terminal"),
+        ("%%debug\nx = 1", "EOFError", "no terminal"),
+        ("%pdb on\n1/0", "ZeroDivisionError", "division by zero"),
+        ("%pdb off\n1/0", "ZeroDivisionError", "division by zero"),
+        ("import IPython; IPython.embed()", "EOFError", "no terminal"),
+        ("import IPython; IPython.start_ipython()", "EOFError", "no terminal"),
+        ("import curses; curses.wrapper(print)", "OSError", "no terminal"),
     ],
 )
 def test_what_asks_nobody_fails_at_once(talk: Conversation, code: str, kind: str, said: str) -> None:
     error = talk.failure(code)
     assert error["error_type"] == kind
     assert said in error["message"]
+
+
+@pytest.mark.parametrize("loop", ["Cmd.cmdloop", "code.interact"])
+def test_a_loop_of_commands_ends_where_nobody_can_be_asked(shared: Conversation, loop: str) -> None:
+    error = shared.failure(f"import code\nfrom cmd import Cmd\n{loop.replace('Cmd', 'Cmd()')}()")
+    assert error["error_type"] == "RuntimeError"
+    assert error["message"].startswith(f"{loop}() cannot ask: the client offers no elicitation")
+
+
+def test_a_loop_of_commands_ends_where_a_person_declines(talk: Conversation) -> None:
+    talk.can_ask = True
+    talk.send("execute", code="import cmd; cmd.Cmd().cmdloop()")
+    talk.reply_to_question(talk.question()["number"], refusal="was declined by the user")
+    error = talk.answer()["error"]
+    assert (error["error_type"], error["message"]) == ("RuntimeError", "Cmd.cmdloop() was declined by the user")
+
+
+def test_an_exception_that_hides_why_nobody_was_asked_is_explained(shared: Conversation) -> None:
+    hides = "class Abort(Exception): pass\ntry: input()\nexcept EOFError: raise Abort from None"
+    assert shared.failure(hides)["traceback"].endswith(
+        "Abort\ninput() cannot ask: the client offers no elicitation for "
+        "this call; put the value into a variable instead"
+    )
+    assert shared.failure(hides.replace(" from None", ""))["traceback"].endswith("Abort")
+    assert shared.failure("try: input()\nexcept EOFError: pass\nraise Abort from None")["traceback"].endswith("Abort")
 
 
 def test_input_looks_like_pythons(talk: Conversation) -> None:

@@ -34,6 +34,7 @@ from ipymcp.limits import Limits
 from ipymcp.names import SIX
 from ipymcp.payloads import PayloadFiles
 from ipymcp.plaincells import UNUSUAL_LINE_ENDS, PlainCells
+from ipymcp.prompts import NO_COMMANDS
 from ipymcp.questions import Questions
 from ipymcp.raised import traceback_of
 from ipymcp.running import CodeRunner
@@ -143,8 +144,9 @@ class NamespaceShell(ShellLines, CodeRunner, InteractiveShell):
         self.lifetimes.note_reset([name for name in before if name not in self.user_ns], self.number)
 
     def hint(self, error: BaseException) -> str:
-        """What to say besides of an error, if it is the want of a name that is gone."""
-        return self.lifetimes.hint(error, self.user_module.__dict__, self.own_history.input_hist_parsed[1:-1])
+        """What to say besides of an error: that a name is gone, or that nobody could be asked."""
+        cells = self.own_history.input_hist_parsed[1:-1]
+        return self.lifetimes.hint(error, self.user_module.__dict__, cells) or self.questions.hint(error)
 
     # -- How a cell runs
 
@@ -157,16 +159,14 @@ class NamespaceShell(ShellLines, CodeRunner, InteractiveShell):
         result = self.displayhook.exec_result
         called_by_user = self.depth > 1 and not is_machinery(sys._getframe(1).f_code.co_filename)
         try:
-            done = super().run_cell(*args, **kwargs)
-            if called_by_user:
-                self.event_loop.interrupts.pass_on()
-            return done
+            return super().run_cell(*args, **kwargs)
         finally:
             self.depth -= 1
             if self.depth:
                 self.displayhook.exec_result = result
             if called_by_user:
                 self.shown[before:] = [(error, False) for error, _ in self.shown[before:]]
+                self.event_loop.interrupts.pass_on()
 
     def transform_cell(self, raw_cell: str) -> str:
         """The Python of a cell."""
@@ -245,7 +245,7 @@ class NamespaceShell(ShellLines, CodeRunner, InteractiveShell):
     def debugger(self, force: bool = False) -> None:
         """There is nobody to command a debugger."""
         if force:
-            raise EOFError("the debugger cannot open: this server has no terminal to read its commands from")
+            raise EOFError(f"the debugger {NO_COMMANDS}")
 
     def enable_gui(self, gui: str | None = None) -> None:
         """No GUI event loop is run."""

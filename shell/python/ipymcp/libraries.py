@@ -27,6 +27,7 @@ def adapt() -> None:
     """Call it once, before anything of the user's is imported."""
     after_import("matplotlib", _show_inline)
     after_import("pandas", _show_wide)
+    after_import("curses", _refuse_screens)
 
 
 def show_figures() -> None:
@@ -40,6 +41,15 @@ def _show_inline(matplotlib: ModuleType) -> None:
     if not os.environ.get("MPLBACKEND"):
         with suppress(Exception):  # a module of the user's may have the name
             matplotlib.rcParams["backend"] = _INLINE_BACKEND
+
+
+def _refuse_screens(curses: ModuleType) -> None:
+    # The library would fail half way, or succeed and write where nobody looks.
+    vars(curses)["initscr"] = _no_screen
+
+
+def _no_screen() -> None:
+    raise OSError("curses cannot open a screen: this server has no terminal")
 
 
 def _show_wide(pandas: ModuleType) -> None:

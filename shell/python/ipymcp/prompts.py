@@ -13,11 +13,18 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 from ipymcp.questions import Questions, UnansweredError
 
+# Why nothing that is commanded from a terminal can open, and what to do instead.
+NO_COMMANDS = (
+    "cannot open: this server has no terminal to read its commands from; print the values instead, "
+    "or look at sys.last_value, the last error, and the frames of its traceback"
+)
 _NO_PROMPT: Any = object()
+# Loops of the standard library that ask for commands, by module.
+_LOOPS = {"cmd": "Cmd.cmdloop", "code": "code.interact"}
 
 
 def make_input(questions: Questions, is_ours: Callable[[Any], bool]) -> Callable[..., str]:
@@ -31,10 +38,13 @@ def make_input(questions: Questions, is_ours: Callable[[Any], bool]) -> Callable
         if None in streams or not is_ours(streams[0]):
             return plain(*given)
         if _commands_debugger(sys._getframe(1)):
-            raise EOFError("the debugger cannot ask: this server has no terminal to read its commands from")
+            raise RuntimeError(f"the debugger {NO_COMMANDS}")
         sys.audit("builtins.input", *given or (None,))
         _flush(streams[2])
-        answer = _asked(questions, "input", str(*given), streams[1], secret=False)
+        # These loops take the end of input for one more command.
+        loop = _LOOPS.get(sys._getframe(1).f_globals.get("__name__", ""))
+        asker = _Asker(loop, RuntimeError) if loop else _Asker("input", EOFError)
+        answer = asker.ask(questions, str(*given), streams[1], secret=False)
         sys.audit("builtins.input/result", answer)
         return answer
 
@@ -50,22 +60,28 @@ def make_getpass(questions: Questions, is_ours: Callable[[Any], bool]) -> Callab
         if not is_ours(getattr(sys, "stdin", None)):
             answer: str = getpass.fallback_getpass(prompt, stream, **options)  # type: ignore[attr-defined]
             return answer
-        return _asked(questions, "getpass", prompt, stream or sys.stdout, secret=True)
+        return _Asker("getpass", EOFError).ask(questions, prompt, stream or sys.stdout, secret=True)
 
     return ask
 
 
-def _asked(questions: Questions, function: str, prompt: str, stream: Any, *, secret: bool) -> str:
-    questions.require(function)
-    stream.write(prompt)
-    _flush(stream)
-    try:
-        answer = questions.ask(prompt, secret=secret)
-    except UnansweredError as error:
-        raise EOFError(f"{function}() {error}") from None
-    if prompt:
-        stream.write("\n")
-    return answer
+class _Asker(NamedTuple):
+    """Who wants to ask, and what is raised where there is no answer."""
+
+    function: str
+    refusal: type[Exception]
+
+    def ask(self, questions: Questions, prompt: str, stream: Any, *, secret: bool) -> str:
+        questions.require(self.function, self.refusal)
+        stream.write(prompt)
+        _flush(stream)
+        try:
+            answer = questions.ask(prompt, secret=secret)
+        except UnansweredError as error:
+            raise questions.refused(self.refusal(f"{self.function}() {error}")) from None
+        if prompt:
+            stream.write("\n")
+        return answer
 
 
 def _flush(stream: Any) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 from ipymcp.channel import Channel, ChannelClosedError
 from ipymcp.interrupts import Interrupts
+from ipymcp.raised import slot
 
 _ADVICE = "put the value into a variable instead"
 
@@ -35,11 +36,13 @@ class Questions:
         self._can_ask = False
         self._last = 0
         self._open = False
+        self._refusal: Exception | None = None
 
     def begin(self, request: dict[str, Any]) -> None:
         """A request runs from now on."""
         self._can_ask = request.get("can_ask") is True
         self._request = request.get("id")
+        self._refusal = None
 
     def end(self) -> None:
         """No request runs."""
@@ -54,7 +57,17 @@ class Questions:
         """Raises where the function that wants to ask can ask nobody now."""
         obstacle = self._obstacle()
         if obstacle is not None:
-            raise refusal(f"{function}() {obstacle}")
+            raise self.refused(refusal(f"{function}() {obstacle}"))
+
+    def refused(self, error: Exception) -> Exception:
+        """Takes note of the last refusal."""
+        self._refusal = error
+        return error
+
+    def hint(self, error: BaseException) -> str:
+        """The refusal that an exception is raised in the place of, without a word of it (`click.Abort`)."""
+        hides = slot(error, "__suppress_context__") and slot(error, "__context__") is self._refusal
+        return str(self._refusal) if hides and self._refusal is not None else ""
 
     def _obstacle(self) -> str | None:
         if self._channel.fileno() < 0:

@@ -64,6 +64,7 @@ def _build(
 ) -> tuple[NamespaceShell, dict[str, str]]:
     from ipymcp import pools, reloading
     from ipymcp.ipyshell import make_shell
+    from ipymcp.terminal import refuse_shells
 
     try:
         loaded = reloading.preload(args["preload_modules"] or [], args["module_aliases"] or {})
@@ -74,6 +75,7 @@ def _build(
             warnings.simplefilter("ignore")
             shell = make_shell(limits, event_loop, questions, dict(loaded.values()), args["scratch"])
             pools.install(shell.user_module)
+            refuse_shells()
     except BaseException as error:  # whatever it is, the other side has to hear of it
         said = f"the IPython shell could not be made: {type(error).__name__}: {error}"
         raise StartError("shell", cut(said, limits.text_chars)[0]) from error

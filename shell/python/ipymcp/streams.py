@@ -17,7 +17,7 @@ from functools import wraps
 from operator import is_
 from typing import Any
 
-from ipymcp.prompts import make_getpass, make_input
+from ipymcp.prompts import NO_COMMANDS, make_getpass, make_input
 from ipymcp.questions import Questions
 
 # Objects of their own: user code may break the builtins themselves.
@@ -144,4 +144,4 @@ def _system(command: str | bytes | os.PathLike[str]) -> int:
 def _no_debugger(*_arguments: object, **_options: object) -> None:
     """Raises at once: nobody could command a debugger."""
     if os.environ.get("PYTHONBREAKPOINT") != "0":
-        raise EOFError("breakpoint() cannot open a debugger: this server has no terminal to read its commands from")
+        raise EOFError(f"breakpoint() {NO_COMMANDS}")
