@@ -192,6 +192,13 @@ func (s *server) servesAll() {
 	}
 	s.equals("import multiprocessing\ndef square(n): return n * n\n"+
 		"with multiprocessing.Pool(2) as pool: r = pool.map(square, range(4))\nr", "[0,1,4,9]")
+	// As uvloop.install() does: the policy of loops that need nobody to wait for children.
+	s.equals("import warnings; warnings.simplefilter('ignore')\nPolicy = next(c for n, c in vars(asyncio.events).items() if "+
+		"n.lstrip('_') == 'BaseDefaultEventLoopPolicy')\nasyncio.set_event_loop_policy(type('P', (Policy,), "+
+		"{'_loop_factory': asyncio.SelectorEventLoop})())\np = await asyncio.create_subprocess_exec('sh', '-c', 'exit 3')\n"+
+		"await p.wait()", "3")
+	s.equals("asyncio.run(asyncio.sleep(0, 9))", "9")
+	s.succeed("asyncio.set_event_loop_policy(None)")
 	id := s.running("import time\ntime.sleep(600)")
 	s.cancel(id)
 	s.works("a cancellation")

@@ -46,10 +46,11 @@ def start(args: dict[str, Any], interrupts: Interrupts, event_loop: EventLoop, s
     if args["site"]:
         sys.path.append(args["site"])
     _import_ipython(args["site"], args["environment"])
-    from ipymcp import installing, libraries
+    from ipymcp import childwatchers, installing, libraries
 
     installing.activate()
     libraries.adapt()
+    childwatchers.provide()
     sys.path[:0] = args["library_paths"] or []
     # The working directory, last: what lies in it replaces nothing.
     sys.path.append("")
