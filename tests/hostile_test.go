@@ -186,26 +186,6 @@ func (s *server) survives(code string, count int) bool {
 	return true
 }
 
-// Each of them in a server of its own as the very first cell, followed by the end: the ones that reach furthest.
-func TestHostileCells_First(t *testing.T) {
-	for _, code := range []string{
-		"import os\nfor fd in range(3, 256):\n    try: os.close(fd)\n    except OSError: pass",
-		"import os\nos.closerange(0, 1024)",
-	} {
-		t.Run(code, func(t *testing.T) {
-			t.Parallel()
-			s := connect(t, options{untidy: true})
-			s.sendCell(code)
-			// The channel to the interpreter is among them: the server may end, but must not hang, nor leave anything.
-			s.send("ping", nil)
-			s.closeInput()
-			if took := s.ends(); took > hardEndLimit {
-				t.Errorf("the end took %v", took)
-			}
-		})
-	}
-}
-
 // Recursion is a RecursionError, promptly, whatever its limit; and a traceback of a million frames is, too.
 func TestHostile_Recursion(t *testing.T) {
 	t.Parallel()

@@ -144,6 +144,7 @@ func (p *process) run() int {
 		}
 		return p.startFailed(failure)
 	}
+	cpython.Protect(p.channel, int(p.stdio.Log.Fd()), p.stacks.PythonFD())
 	go p.startNamespace(python)
 	status := python.library.Main(python.args)
 	if p.ending.Load() {

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* glibc's sigaction under its other name: the program defines one of its own, below. */
@@ -162,8 +163,7 @@ static void call_chained(uintptr_t function, int number, siginfo_t *info, void *
 /* Asks for the end of the server. A full pipe means that many signals wait already. */
 static void report(int number) {
 	unsigned char byte = (unsigned char)number;
-	ssize_t written = write(atomic_load(&notify_fd), &byte, 1);
-	(void)written;
+	(void)syscall(SYS_write, atomic_load(&notify_fd), &byte, 1); /* `write` refuses the descriptor */
 }
 
 /* A forked child before restore_in_child has run: the signal does there what it would do afterwards. */

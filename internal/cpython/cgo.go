@@ -7,6 +7,7 @@ package cpython
 #include "bridge.h"
 #include "combine.h"
 #include "module.h"
+#include "protect.h"
 */
 import "C"
 
@@ -90,6 +91,18 @@ func GuardSignals(notify int) { C.bridge_guard_signals(C.int(notify)) }
 
 // repairGuard puts the handler of GuardSignals back. It does nothing before that was called.
 func repairGuard() { C.bridge_repair_guard() }
+
+// Protect keeps user code from every descriptor that this process has opened so far: for Python and C extensions, calls on them fail as if they
+// were not open, so that no loop over all descriptors closes, replaces or writes to one. The interpreter may send and receive on its end of
+// the channel, and use those that are lent to it. Forked children lose what they have no use for. Call it once, after everything that stays
+// open is open, and before [Library.Main].
+func Protect(channel *Channel, lent ...int) {
+	numbers := make([]C.int, len(lent)+1)
+	for i, fd := range lent {
+		numbers[i] = C.int(fd)
+	}
+	C.protect_descriptors(C.int(channel.python), &numbers[0], C.int(len(lent)))
+}
 
 // FlushC flushes the C library's buffer of stdout, into which C extensions may have written.
 func FlushC() { C.bridge_flush() }

@@ -1,7 +1,8 @@
 #define _GNU_SOURCE
 #include "combine.h"
+#include "front.h"
+#include "protect.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -142,6 +143,7 @@ ssize_t write(int fd, const void *data, size_t length) {
 		collect(data, length)) {
 		return (ssize_t)length;
 	}
+	REFUSE(fd, TO_USE);
 	combine_flush();
 	if ((fd == STDOUT_FILENO || fd == STDERR_FILENO) && atomic_load_explicit(&process, memory_order_relaxed) != 0 && length > 0) {
 		return write_stream(fd, data, length);
@@ -149,33 +151,26 @@ ssize_t write(int fd, const void *data, size_t length) {
 	return syscall(SYS_write, fd, data, length);
 }
 
-/* A function of the C library's with the same parameters, in front of which `before` happens. */
-#define IN_FRONT_OF(result, name, parameters, arguments, before) \
-	static result(*next_##name) parameters; \
-	result name parameters { \
-		if (next_##name == NULL) { \
-			next_##name = (result(*) parameters)dlsym(RTLD_NEXT, #name); \
-		} \
-		before; \
-		return next_##name arguments; \
-	}
-
-IN_FRONT_OF(ssize_t, writev, (int fd, const struct iovec *parts, int count), (fd, parts, count), combine_flush())
-IN_FRONT_OF(ssize_t, send, (int fd, const void *data, size_t length, int flags), (fd, data, length, flags), combine_flush())
-IN_FRONT_OF(ssize_t, sendmsg, (int fd, const struct msghdr *message, int flags), (fd, message, flags), combine_flush())
+IN_FRONT_OF(ssize_t, writev, (int fd, const struct iovec *parts, int count), (fd, parts, count), REFUSE(fd, TO_USE); combine_flush())
+IN_FRONT_OF(ssize_t, send, (int fd, const void *data, size_t length, int flags), (fd, data, length, flags),
+	REFUSE(fd, TO_TALK); combine_flush())
+IN_FRONT_OF(ssize_t, sendmsg, (int fd, const struct msghdr *message, int flags), (fd, message, flags), REFUSE(fd, TO_USE); combine_flush())
 IN_FRONT_OF(ssize_t, splice, (int in, off64_t *from, int out, off64_t *to, size_t length, unsigned flags),
-	(in, from, out, to, length, flags), combine_flush())
-IN_FRONT_OF(ssize_t, sendfile, (int out, int in, off_t *offset, size_t count), (out, in, offset, count), combine_flush())
-IN_FRONT_OF(ssize_t, sendfile64, (int out, int in, off64_t *offset, size_t count), (out, in, offset, count), combine_flush())
+	(in, from, out, to, length, flags), REFUSE(in, TO_USE); REFUSE(out, TO_USE); combine_flush())
+IN_FRONT_OF(ssize_t, sendfile, (int out, int in, off_t *offset, size_t count), (out, in, offset, count),
+	REFUSE(in, TO_USE); REFUSE(out, TO_USE); combine_flush())
+IN_FRONT_OF(ssize_t, sendfile64, (int out, int in, off64_t *offset, size_t count), (out, in, offset, count),
+	REFUSE(in, TO_USE); REFUSE(out, TO_USE); combine_flush())
 IN_FRONT_OF(int, kill, (pid_t pid, int number), (pid, number), combine_flush())
 IN_FRONT_OF(int, system, (const char *command), (command), stop())
 IN_FRONT_OF(FILE *, popen, (const char *command, const char *mode), (command, mode), stop())
-IN_FRONT_OF(int, dup2, (int from, int to), (from, to), leave(to, to))
-IN_FRONT_OF(int, dup3, (int from, int to, int flags), (from, to, flags), leave(to, to))
-IN_FRONT_OF(int, close, (int fd), (fd), leave(fd, fd))
+IN_FRONT_OF(int, dup2, (int from, int to), (from, to), REFUSE(from, TO_USE); REFUSE(to, TO_CHANGE); leave(to, to))
+IN_FRONT_OF(int, dup3, (int from, int to, int flags), (from, to, flags),
+	REFUSE(from, TO_USE); REFUSE(to, TO_CHANGE); leave(to, to))
+IN_FRONT_OF(int, close, (int fd), (fd), REFUSE(fd, TO_CHANGE); leave(fd, fd))
 int close_range(unsigned first, unsigned last, int flags) {
 	leave(first, last);
-	return (int)syscall(SYS_close_range, first, last, flags);
+	return protect_close_range(first, last, flags);
 }
 
 /* C's stdout has no descriptor of its own, but programs ask for it. */

@@ -230,6 +230,44 @@ var scenarios = map[string]func(*session) error{
 		}
 		return s.eval("1 + 1", "2")
 	},
+	"keeps its descriptors": func(s *session) error {
+		read, write, err := os.Pipe()
+		if err != nil {
+			return err
+		}
+		defer read.Close()
+		defer write.Close()
+		fd, lent := int(write.Fd()), int(s.reports.Fd())
+		cpython.Protect(s.channel, lent)
+		for _, code := range []string{
+			"os.close(%d)", "os.write(%d, b'junk')", "os.read(%d, 1)", "os.dup(%d)", "os.dup2(0, %d)", "os.dup2(0, %d, False)",
+			"os.set_blocking(%d, False)", "os.set_inheritable(%d, True)", "os.fdopen(%d, 'wb', 0).write(b'junk')",
+			"__import__('fcntl').fcntl(%d, 3)",
+		} {
+			if err := s.eval(fmt.Sprintf(code, fd), "OSError"); err != nil {
+				return err
+			}
+		}
+		if err := s.evalAll(
+			"os.closerange(3, 1024)", "None", "ctypes.CDLL(None).closefrom(3)", "None",
+			fmt.Sprintf("os.close(%d)", lent), "OSError", fmt.Sprintf("os.write(%d, b'lent')", lent), "4",
+			fmt.Sprintf("os.write(%d, b'junk')", s.channel.PythonFD()), "OSError",
+			fmt.Sprintf("os.waitpid(os.fork() or os._exit(os.path.exists('/proc/self/fd/%d')), 0)[1]", fd), "0",
+		); err != nil {
+			return err
+		}
+		_, err = write.WriteString("Go's")
+		text := make([]byte, 8)
+		n, _ := read.Read(text)
+		if string(text[:n]) != "Go's" || err != nil {
+			return fmt.Errorf("the pipe gave %q, %v", text[:n], err)
+		}
+		// A number that Go has given back is user code's.
+		if err := write.Close(); err != nil {
+			return err
+		}
+		return s.eval(fmt.Sprintf("(os.dup2(0, %d), os.close(%d))", fd, fd), fmt.Sprintf("(%d, None)", fd))
+	},
 	"interrupts what blocks": func(s *session) error {
 		for _, code := range []string{
 			"time.sleep(600)",

@@ -21,6 +21,11 @@
 // os.kill) goes to user code's handler. Interrupts are a signal of their own (SIGSTKFLT), which user code cannot take. Other signals have their default when CPython starts, except the few that Go's
 // runtime needs; Go's threads block those that programs wait for, so that only Python's take them. A forked child gets default handlers back. [StackSignal] asks for the Python stack ([Stacks]).
 //
+// # Descriptors
+//
+// What this process has open is not open for Python ([Protect]): the program's own close, dup2, write and their like, which go before the C
+// library's, fail with EBADF there. Go's system calls do not pass the C library.
+//
 // # Lifetime
 //
 // One interpreter per process, started once. CPython cannot be loaded twice or restarted.

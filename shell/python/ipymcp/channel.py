@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import _socket
 import json
-import os
 import re
 import struct
 import sys
@@ -37,13 +36,11 @@ class ChannelClosedError(Exception):
 
 
 class Channel:
-    """One end of the stream. Blocking; interruptions by signals are retried by Python itself."""
+    """One end of the stream, which blocks; interruptions by signals are retried by Python itself."""
 
     def __init__(self, descriptor: int) -> None:
         # Not socket.socket, whose methods user code may replace.
         self._socket = _socket.socket(fileno=descriptor)
-        self._socket.setblocking(True)
-        os.set_inheritable(descriptor, False)
         # Takes frames instead of the socket while a request is served on the lent thread.
         self.emit: Callable[[bytes], object] | None = None
 

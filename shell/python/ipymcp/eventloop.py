@@ -33,6 +33,7 @@ class EventLoop:
         self.interrupts = interrupts
         self._failed_tasks = FailedTasks()
         self._loop = self._new_loop()
+        self._robbed: list[Any] = []
         self._waiting = False
         self._abandoned = False
         self.ended_by: BaseException | None = None
@@ -82,10 +83,17 @@ class EventLoop:
             return -1
 
     def _replace_broken(self) -> None:
-        """Gives up a loop that still counts as running, as one does that a signal handler of the user's raised in."""
+        """Gives up a loop that still counts as running, as one does that a signal handler of the user's raised in.
+
+        And one whose descriptors user code took. It may not close them: the numbers can be somebody else's by now.
+        """
         if self._loop.is_running():
             asyncio._set_running_loop(None)
-            self._loop = self._new_loop()
+        elif self._loop.is_closed() or _has_descriptors(self._loop):
+            return
+        else:
+            self._robbed.append(self._loop)
+        self._loop = self._new_loop()
 
     def abandon(self) -> None:
         """In a forked child: ends the wait that the child inherited, if it did."""
@@ -146,6 +154,16 @@ def _is_readable(descriptor: int) -> bool:
     readable = poll()
     readable.register(descriptor, POLLIN)
     return bool(readable.poll(0))
+
+
+def _has_descriptors(loop: Any) -> bool:
+    """Whether what the loop waits with, and is woken by, is still there."""
+    try:
+        loop._selector._selector.poll(0, 1)
+        loop._csock.getpeername()
+    except OSError:
+        return False
+    return True
 
 
 def _has_work(loop: Any) -> bool:
