@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 /* glibc's sigaction under its other name: the program defines one of its own, below. */
@@ -99,6 +100,8 @@ __attribute__((constructor)) static void keep_signals_from_go(void) {
 	sigprocmask(SIG_BLOCK, &waited_for, NULL);
 }
 
+static void guard_all(void);
+
 int bridge_main(const bridge_library *library, int argc, char **argv) {
 	python_thread = pthread_self();
 	sigprocmask(SIG_UNBLOCK, &waited_for, NULL);
@@ -108,6 +111,7 @@ int bridge_main(const bridge_library *library, int argc, char **argv) {
 	(void)module_register(); /* without memory for it Python does not start either */
 	/* Until Python handles it: its default would end the process. */
 	signal(INTERRUPT, SIG_IGN);
+	guard_all();
 	atomic_store(&python_runs, 1);
 	int status = library->bytes_main(argc, argv);
 	atomic_store(&python_runs, 0);
@@ -118,12 +122,13 @@ int bridge_interrupt(void) {
 	if (!atomic_load(&python_runs)) {
 		return ESRCH;
 	}
+	bridge_repair_guard(); /* its default would end the process */
 	return pthread_kill(python_thread, INTERRUPT);
 }
 
 int bridge_ask(int number) {
 	struct sigaction now;
-	if (!atomic_load(&python_runs) || __sigaction(number, NULL, &now) != 0 || now.sa_handler == SIG_DFL ||
+	if (!atomic_load(&python_runs) || sigaction(number, NULL, &now) != 0 || now.sa_handler == SIG_DFL ||
 		now.sa_handler == SIG_IGN || (uintptr_t)now.sa_sigaction == atomic_load(&go_handler)) {
 		return ESRCH;
 	}
@@ -137,7 +142,11 @@ typedef struct {
 	atomic_int flags;
 } chained_handler;
 
-static const int guarded[] = {SIGINT, SIGTERM, SIGHUP};
+/* Signals that reach the routing handler first: those that ask for the end, the interrupt, and what ends a process by default. */
+static const int guarded[] = {SIGINT, SIGTERM, SIGHUP, INTERRUPT,
+	SIGQUIT, SIGPIPE, SIGALRM, SIGVTALRM, SIGPROF, SIGUSR1, SIGUSR2, SIGIO, SIGPWR, SIGXCPU, SIGXFSZ};
+enum { REPAIRED = 4 }; /* so many of them are put back where native code has taken them */
+
 static chained_handler chained[NSIG];
 static atomic_int server_pid;
 static atomic_int notify_fd = -1;
@@ -148,8 +157,11 @@ static int is_guarded(int number) {
 			return 1;
 		}
 	}
-	return 0;
+	return number > SIGRTMIN && number <= SIGRTMAX; /* the first is Go's own */
 }
+
+static int asks_for_end(int number) { return number == SIGINT || number == SIGTERM || number == SIGHUP; }
+
 static int keep_ignoring_hangup; /* the server was started by nohup */
 
 static void call_chained(uintptr_t function, int number, siginfo_t *info, void *context) {
@@ -180,9 +192,35 @@ static void route_in_child(int number, siginfo_t *info, void *context) {
 	}
 }
 
-/* The routing handler. Async-signal-safe. A signal from elsewhere ends the server. A SIGTERM or SIGHUP does so also from within,
- * unless user code handles it, and reaches such a handler in any case. SIGINT from within reaches user code's handler; where that is
- * the default, which would end the process, it does nothing. */
+static int is_handled(int number) {
+	uintptr_t function = atomic_load(&chained[number].function);
+	return function != (uintptr_t)SIG_DFL && function != (uintptr_t)SIG_IGN && function != atomic_load(&go_handler);
+}
+
+/* Whether this process caused the signal. Of those that do not ask for the end, what the kernel sends is a consequence: of a timer, a limit, a
+ * pipe. */
+static int comes_from_within(int number, const siginfo_t *info) {
+	if (info->si_code == SI_USER || info->si_code == SI_TKILL || info->si_code == SI_QUEUE) {
+		return info->si_pid == atomic_load(&server_pid);
+	}
+	return !asks_for_end(number);
+}
+
+/* Whether the signal is to end the server. One from elsewhere is, unless it only interrupts, or user code handles it and it is none that asks for
+ * the end. From within, SIGTERM and SIGHUP are where user code lets them do what they do by default. */
+static int ends_server(int number, int own) {
+	if (number == INTERRUPT) {
+		return 0;
+	}
+	if (own) {
+		return asks_for_end(number) && number != SIGINT && !is_handled(number) &&
+			atomic_load(&chained[number].function) != (uintptr_t)SIG_IGN;
+	}
+	return asks_for_end(number) || (!is_handled(number) && atomic_load(&chained[number].function) != (uintptr_t)SIG_IGN);
+}
+
+/* The routing handler. Async-signal-safe. A signal reaches user code's handler, but for a SIGINT from elsewhere. Where that is the default, which
+ * would end the process on the spot, it does nothing but what ends_server says. */
 static void route(int number, siginfo_t *info, void *context) {
 	int saved = errno;
 	if ((int)getpid() != atomic_load(&server_pid)) {
@@ -190,14 +228,12 @@ static void route(int number, siginfo_t *info, void *context) {
 		errno = saved;
 		return;
 	}
-	uintptr_t function = atomic_load(&chained[number].function);
-	int handled = function != (uintptr_t)SIG_DFL && function != (uintptr_t)SIG_IGN && function != atomic_load(&go_handler);
-	int own = info->si_code <= 0 && info->si_pid == atomic_load(&server_pid);
-	if (!own || (number != SIGINT && !handled && function != (uintptr_t)SIG_IGN)) {
+	int own = comes_from_within(number, info);
+	if (ends_server(number, own)) {
 		report(number);
 	}
-	if (handled && (own || number != SIGINT)) {
-		call_chained(function, number, info, context);
+	if (is_handled(number) && (own || number != SIGINT)) {
+		call_chained(atomic_load(&chained[number].function), number, info, context);
 	}
 	errno = saved;
 }
@@ -225,11 +261,25 @@ static void restore_in_child(void) {
 	}
 }
 
+/* A forked child, where what CPython's faulthandler puts back before it lets the process die may be Go's handler. */
+static int set_in_child(int number, const struct sigaction *action, struct sigaction *previous) {
+	struct sigaction ends;
+	if (action != NULL && atomic_load(&go_handler) != 0 && (uintptr_t)action->sa_sigaction == atomic_load(&go_handler)) {
+		memset(&ends, 0, sizeof ends);
+		ends.sa_handler = SIG_DFL;
+		action = &ends;
+	}
+	return __sigaction(number, action, previous);
+}
+
 /* What sets a handler in this process through the C library's sigaction comes here, because the program's own symbol goes before the
  * library's: CPython's signal.signal, and C extensions. A guarded signal keeps the routing handler, in front of the new one. */
 int sigaction(int number, const struct sigaction *action, struct sigaction *previous) {
 	struct sigaction now;
-	if (atomic_load(&server_pid) != (int)getpid() || !is_guarded(number) || __sigaction(number, NULL, &now) != 0 ||
+	if (atomic_load(&server_pid) != (int)getpid()) {
+		return set_in_child(number, action, previous);
+	}
+	if (!is_guarded(number) || __sigaction(number, NULL, &now) != 0 ||
 		now.sa_sigaction != route) {
 		return __sigaction(number, action, previous);
 	}
@@ -238,7 +288,8 @@ int sigaction(int number, const struct sigaction *action, struct sigaction *prev
 		previous->sa_flags = atomic_load(&chained[number].flags);
 		previous->sa_sigaction = (void (*)(int, siginfo_t *, void *))atomic_load(&chained[number].function);
 	}
-	if (action != NULL && action->sa_sigaction != route) {
+	int fixed = number == INTERRUPT && is_handled(number); /* by CPython: nobody else can interrupt a request */
+	if (action != NULL && action->sa_sigaction != route && !fixed) {
 		atomic_store(&chained[number].flags, action->sa_flags);
 		atomic_store(&chained[number].function, (uintptr_t)action->sa_sigaction);
 	}
@@ -256,6 +307,20 @@ int pthread_sigmask(int how, const sigset_t *set, sigset_t *previous) {
 	return sigprocmask(how, set, previous) == 0 ? 0 : errno;
 }
 
+/* A timer that fires faster than Python handles its signal leaves no time for anything else: not even an interrupt would come through. */
+enum { SHORTEST_MICROSECONDS = 100 };
+
+int setitimer(__itimer_which_t kind, const struct itimerval *timer, struct itimerval *previous) {
+	struct itimerval slower;
+	if (timer != NULL && timer->it_interval.tv_sec == 0 && timer->it_interval.tv_usec > 0 &&
+		timer->it_interval.tv_usec < SHORTEST_MICROSECONDS) {
+		slower = *timer;
+		slower.it_interval.tv_usec = SHORTEST_MICROSECONDS;
+		timer = &slower;
+	}
+	return (int)syscall(SYS_setitimer, kind, timer, previous);
+}
+
 void bridge_guard_signals(int notify) {
 	struct sigaction first;
 	sigaction(SIGHUP, NULL, &first);
@@ -268,30 +333,41 @@ void bridge_guard_signals(int notify) {
 	bridge_repair_guard();
 }
 
-void bridge_repair_guard(void) {
-	if (atomic_load(&server_pid) == 0) {
-		return;
+/* C's system() ignores SIGINT for a while and then puts back what it found, which is the routing handler: what that stands in front of must
+ * still be Python's handler. The interrupt's is fixed. */
+static int is_worth_keeping(int number, const struct sigaction *previous) {
+	uintptr_t before = atomic_load(&chained[number].function);
+	if (before == 0 || before == atomic_load(&go_handler)) {
+		return 1;
 	}
-	struct sigaction ours;
+	return number != INTERRUPT && (number != SIGINT || (previous->sa_handler != SIG_IGN && previous->sa_handler != SIG_DFL));
+}
+
+static void put_in_front(int number) {
+	struct sigaction ours, previous;
 	memset(&ours, 0, sizeof ours);
 	ours.sa_sigaction = route;
 	/* On the alternate stack, because Go's threads run on small ones. No SA_RESTART: an interrupt has to end system calls. */
 	ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
-	for (size_t i = 0; i < sizeof guarded / sizeof guarded[0]; i++) {
-		struct sigaction previous;
-		if (guarded[i] == SIGHUP && keep_ignoring_hangup) {
-			continue;
-		}
-		if (__sigaction(guarded[i], &ours, &previous) != 0 || previous.sa_sigaction == route) {
-			continue;
-		}
-		/* C's system() ignores SIGINT for a while and then puts back what it found, which is the routing handler: what that stands in
-		 * front of must still be Python's handler. */
-		uintptr_t before = atomic_load(&chained[guarded[i]].function);
-		int temporary = guarded[i] == SIGINT && (previous.sa_handler == SIG_IGN || previous.sa_handler == SIG_DFL);
-		if (!temporary || before == 0 || before == atomic_load(&go_handler)) {
-			atomic_store(&chained[guarded[i]].flags, previous.sa_flags);
-			atomic_store(&chained[guarded[i]].function, (uintptr_t)previous.sa_sigaction);
+	if ((number == SIGHUP && keep_ignoring_hangup) || __sigaction(number, &ours, &previous) != 0 || previous.sa_sigaction == route ||
+		!is_worth_keeping(number, &previous)) {
+		return;
+	}
+	atomic_store(&chained[number].flags, previous.sa_flags);
+	atomic_store(&chained[number].function, (uintptr_t)previous.sa_sigaction);
+}
+
+void bridge_repair_guard(void) {
+	for (int i = 0; i < REPAIRED && atomic_load(&server_pid) != 0; i++) {
+		put_in_front(guarded[i]);
+	}
+}
+
+/* Once CPython is about to start, when the handlers are those that it is to find. */
+static void guard_all(void) {
+	for (int number = 1; number < NSIG && atomic_load(&server_pid) != 0; number++) {
+		if (is_guarded(number)) {
+			put_in_front(number);
 		}
 	}
 }

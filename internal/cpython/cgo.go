@@ -84,7 +84,7 @@ func interrupt() { C.bridge_interrupt() }
 // ask sends a signal that the interpreter handles to Python's thread, and reports whether it could.
 func ask(number int) bool { return C.bridge_ask(C.int(number)) == 0 }
 
-// GuardSignals puts this package's handler in front of SIGINT, SIGTERM and SIGHUP, and reports those that come from other processes as one
+// GuardSignals puts this package's handler in front of signals that end a process, and reports those that are to end the server as one
 // byte each on the descriptor notify, which must not block. Call it once, before the interpreter starts; a [Channel] repairs it whenever user code
 // may have replaced a handler. A SIGHUP that is ignored from the start (nohup) stays ignored.
 func GuardSignals(notify int) { C.bridge_guard_signals(C.int(notify)) }

@@ -16,10 +16,12 @@
 //
 // # Signals
 //
-// SIGINT, SIGTERM and SIGHUP go through a handler of this package ([GuardSignals]). One that comes from another process is reported
-// on a pipe and ends the server, whatever handlers user code installed; one that this process sends itself (user code calling
-// os.kill) goes to user code's handler. Interrupts are a signal of their own (SIGSTKFLT), which user code cannot take. Other signals have their default when CPython starts, except the few that Go's
-// runtime needs; Go's threads block those that programs wait for, so that only Python's take them. A forked child gets default handlers back. [StackSignal] asks for the Python stack ([Stacks]).
+// Signals that end a process by default, and the interrupt (SIGSTKFLT), go through a handler of this package ([GuardSignals]). SIGINT, SIGTERM
+// and SIGHUP from another process are reported on a pipe and end the server, whatever handlers user code installed; so are the others where
+// nothing handles them. What this process sends itself, or brings about (a timer, a broken pipe), goes to user code's handler, and does nothing where
+// there is none, except that SIGTERM and SIGHUP end the server. The interrupt's handler cannot be replaced. The few signals that Go's
+// runtime needs stay its own; the others have their default when CPython starts. Go's threads block those that programs wait for, so that only
+// Python's take them. A forked child gets default handlers back. [StackSignal] asks for the Python stack ([Stacks]).
 //
 // # Descriptors
 //
