@@ -226,7 +226,7 @@ func (s *Shell) exchange(op string, args, value any) error {
 	if err != nil {
 		return fmt.Errorf("cannot encode the %s request: %v", op, err)
 	}
-	reply, err := s.replyTo(op, request)
+	reply, err := s.replyTo(op, request, value)
 	if err != nil {
 		return err
 	}
@@ -242,16 +242,13 @@ func (s *Shell) exchange(op string, args, value any) error {
 	if err := s.reconcile(reply.Bindings); err != nil {
 		return fmt.Errorf("cannot decode the bindings after %s: %v", op, err)
 	}
-	if err := json.Unmarshal(reply.Value, value); err != nil {
-		return fmt.Errorf("cannot decode the answer of %s: %v", op, err)
-	}
 	return nil
 }
 
 // fromPython is a frame of Python's: the reply to a request, or what comes before it.
 type fromPython struct {
 	ID       int                             `json:"id"`
-	Value    json.RawMessage                 `json:"value"`
+	Value    any                             `json:"value"`       // a pointer to what the reply's is decoded into
 	Hit      bool                            `json:"interrupted"` // an interrupt has reached the code
 	Bindings json.RawMessage                 `json:"bindings"`
 	Fault    *struct{ Type, Message string } `json:"fault"`
@@ -259,11 +256,12 @@ type fromPython struct {
 	Withdraw int                             `json:"withdraw"` // number of the question that is given up
 }
 
-// replyTo sends a request and returns the reply; what Python asks meanwhile is put to who can be asked.
-func (s *Shell) replyTo(op string, request []byte) (reply fromPython, err error) {
+// replyTo sends a request and returns the reply, with its value decoded into what value points to; what Python asks meanwhile is put to who
+// can be asked.
+func (s *Shell) replyTo(op string, request []byte, value any) (reply fromPython, err error) {
 	var broken error
 	err = s.engine.Call(request, func(frame []byte) bool {
-		reply = fromPython{}
+		reply = fromPython{Value: value}
 		broken = json.Unmarshal(frame, &reply)
 		return broken != nil || !s.asking.follow(reply.Ask, reply.Withdraw)
 	})

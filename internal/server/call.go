@@ -30,8 +30,9 @@ type call struct {
 
 	early      func(reply) bool                 // answers before the work has ended, unless something else has; set by perform
 	attendance atomic.Pointer[shell.Attendance] // nil until the call has an execution
-	logged     atomic.Bool
-	performed  bool // the ticket is given back by who performs it
+	answered   atomic.Bool                      // there is a first answer, which alone is logged
+	logged     *loggedCall                      // what is left to log, by who has performed the call; nil: nothing
+	performed  bool                             // the ticket is given back by who performs it
 }
 
 func (c *call) setMeta(meta json.RawMessage) {
@@ -75,12 +76,13 @@ func (s *Server) perform(ctx context.Context, c *call, early func(reply)) (rep r
 		refused = c.session.parking.claim(c)
 	}
 	if refused != nil {
-		s.logCall(ctx, c, "invalid params", begun)
+		c.note("invalid params", begun)
 		return reply{}, refused
 	}
 	c.early = func(rep reply) bool {
-		first := s.logCall(ctx, c, rep.outcome(), begun)
+		first := !c.answered.Swap(true)
 		if first {
+			s.logCall(c, loggedCall{rep.outcome(), time.Since(begun)})
 			early(rep)
 		}
 		return first
@@ -88,23 +90,38 @@ func (s *Server) perform(ctx context.Context, c *call, early func(reply)) (rep r
 	rep, err := s.answer(ctx, c, args, begun)
 	switch {
 	case ctx.Err() != nil: // also of a call that was answered early
-		s.logCall(ctx, c, "cancelled", begun)
+		c.note("cancelled", begun)
 		return rep, refuse(mcp.INTERNAL_ERROR, "%s was cancelled", c.tool.definition.Name)
 	case err != nil:
 		rep = c.tool.refuse(refusalOf(err), args)
 	}
-	s.logCall(ctx, c, rep.outcome(), begun)
+	c.note(rep.outcome(), begun)
 	return rep, rep.broken
 }
 
-// logCall tells once of a call what its first answer was, and reports whether this is it.
-func (s *Server) logCall(ctx context.Context, c *call, outcome string, begun time.Time) (first bool) {
-	if c.logged.Swap(true) {
-		return false
+// loggedCall is what the log says of a call.
+type loggedCall struct {
+	outcome  string
+	duration time.Duration
+}
+
+// note keeps what the log is to say of a call that has not been answered.
+func (c *call) note(outcome string, begun time.Time) {
+	if !c.answered.Swap(true) {
+		c.logged = &loggedCall{outcome, time.Since(begun)}
 	}
-	s.log.LogAttrs(ctx, slog.LevelInfo, "tool call", slog.String("tool", c.tool.definition.Name),
-		slog.String("outcome", outcome), slog.Duration("duration", time.Since(begun)))
-	return true
+}
+
+// logPerformed logs a call after its answer, for which the client does not wait then.
+func (s *Server) logPerformed(c *call) {
+	if c.logged != nil {
+		s.logCall(c, *c.logged)
+	}
+}
+
+func (s *Server) logCall(c *call, about loggedCall) {
+	s.log.LogAttrs(context.Background(), slog.LevelInfo, "tool call", slog.String("tool", c.tool.definition.Name),
+		slog.String("outcome", about.outcome), slog.Duration("duration", about.duration))
 }
 
 // outcome is one word for the log.
@@ -186,6 +203,7 @@ func (s *Server) performEarly(ctx context.Context, c *call) (reply, *protocolErr
 			}
 		}()
 		rep, refused := s.perform(ctx, c, func(early reply) { first <- result{reply: early} })
+		s.logPerformed(c)
 		first <- result{rep, refused}
 	}()
 	r := <-first

@@ -5,7 +5,7 @@ import "time"
 // takeOverAfter is how long a job runs on the reader, at least and at most twice, before another goroutine becomes the
 // reader. It is far below the 100 ms in which ping must be answered, and above what quick requests take, which then
 // never wake a goroutine.
-const takeOverAfter = time.Millisecond
+const takeOverAfter = 4 * time.Millisecond
 
 // job is the part of a request that may take long.
 type job struct {

@@ -44,6 +44,7 @@ func (r *request) serve() {
 
 func (r *request) serveCall() {
 	s := r.session.server
+	defer s.logPerformed(r.call)
 	reply, refused := s.perform(r.ctx, r.call, func(early reply) {
 		r.guard(func() { r.answer(s.callMessage(r.id, early)) })
 		r.session.release(r)
