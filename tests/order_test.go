@@ -9,6 +9,7 @@ import (
 // although small writes are collected. Each cell writes a, b, c and so on; what Python has of an unfinished line comes before a new process.
 var orders = map[string]string{
 	"print and os.write":        "for x in 'ac': print(x) or os.write(1, bytes([ord(x) + 1]))",
+	"unfinished lines":          "for x in 'ac': print(x, end=''); os.write(1, bytes([ord(x) + 1]))",
 	"a text layer of one's own": "print('a'); io.TextIOWrapper(sys.stdout.buffer, write_through=True).write('b')",
 	"a duplicate":               "fd = os.dup(1)\nprint('a'); os.write(fd, b'b'); print('c'); os.write(fd, b'd')",
 	"writev":                    "print('a'); os.writev(1, [b'b', b'c']); print('d')",
@@ -44,6 +45,38 @@ const childOnDemand = "r, w = os.pipe()\nnear, far = socket.socketpair()\n" +
 	"try: signal.set_wakeup_fd(-1); a, b = os.pipe(); os.set_blocking(b, False); signal.set_wakeup_fd(b)\nexcept ValueError: pass\n" +
 	"os.write({w}, b'!')\nselect.select([0, {far.fileno()}, a], [], [])\nos.write(1, b'b'); os.write({w}, b'!')\n" +
 	"'''], stdin=subprocess.PIPE, pass_fds=[w, far.fileno()])\nos.read(r, 1); os.read(r, 1)\n"
+
+// A stream that user code has changed does what any other would.
+func TestOutput_ChangedStream(t *testing.T) {
+	t.Parallel()
+	s := connect(t, options{})
+	s.succeed("import sys")
+	for _, test := range []struct{ code, want string }{
+		{"print('a\\udc80', end=''); print('b', sys.stdout.write('é'))", `a\udc80éb 1` + "\n"},
+		{"print('é', end=''); sys.stdout.reconfigure(encoding='latin-1'); print('é')", `é\xe9` + "\n"},
+		{"print('a'); sys.stdout.buffer.write(b'b\\n'); sys.stdout.writelines('c\\n')", "a\nb\nc\n"},
+		{"sys.stdout.reconfigure(line_buffering=False); print('a'); sys.stdout.flush()", "a\n"},
+		{"raw = sys.stdout.detach(); raw.write(b'a'); sys.stdout = None", "a"},
+		{"sys.stdout.reconfigure(errors='replace'); print('a\\udc80b')", "a?b\n"},
+	} {
+		if e := s.cell(test.code); e.Stdout != test.want {
+			t.Errorf("%s: stdout is %q, want %q; %s", test.code, e.Stdout, test.want, e.Stderr)
+		}
+		s.works(test.code)
+	}
+	for code, want := range map[string]string{
+		"sys.stdout.close(); sys.stdout.write('a')":  "I/O operation on closed file.",
+		"sys.stdout.detach(); sys.stdout.write('a')": "underlying buffer has been detached",
+		"sys.stdout.write(1)":                        "write() argument must be str, not int",
+		"sys.stdout.write()":                         "takes exactly one argument (0 given)",
+	} {
+		e := s.cell(code)
+		if e.Error == nil || !strings.Contains(e.Error.Message, want) {
+			t.Errorf("%s gave %+v, want %q", code, e.Error, want)
+		}
+		s.works(code)
+	}
+}
 
 func TestOutput_Order(t *testing.T) {
 	for name, code := range orders {

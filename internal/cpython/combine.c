@@ -23,7 +23,7 @@
  * descriptors. Child processes can be told to write in ways that nobody sees (semaphores, shared memory): while there is one, nothing is
  * collected. Where native code gets hold of the C library's own functions (ctypes), nothing is collected any more. */
 
-enum { COLLECTED_BYTES = 64 << 10, LARGE_BYTES = 16 << 10 };
+enum { COLLECTED_BYTES = 64 << 10 };
 
 static char collected[COLLECTED_BYTES];
 static atomic_size_t size;      /* changed under the lock only */
@@ -138,9 +138,14 @@ static int collect(const char *data, size_t length) {
 	return taken;
 }
 
+int combine_is_collecting(void) { return atomic_load_explicit(&collecting, memory_order_relaxed) && !holding; }
+
+int combine_collect(const char *data, size_t length) {
+	return length < COMBINE_MOST && combine_is_collecting() && collect(data, length);
+}
+
 ssize_t write(int fd, const void *data, size_t length) {
-	if (fd == STDOUT_FILENO && length < LARGE_BYTES && atomic_load_explicit(&collecting, memory_order_relaxed) && !holding &&
-		collect(data, length)) {
+	if (fd == STDOUT_FILENO && combine_collect(data, length)) {
 		return (ssize_t)length;
 	}
 	REFUSE(fd, TO_USE);

@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "module.h"
+#include "combine.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -44,6 +45,12 @@ static struct {
 	void (*restore_thread)(void *state);
 	object *(*bytes)(const char *data, py_size size);
 	int (*bytes_content)(object *bytes, char **data, py_size *size);
+	object *(*from_size)(size_t number);
+	py_size (*length)(object *text);
+	const char *(*utf8)(object *text, py_size *size);
+	object *(*attribute)(object *owner, const char *name);
+	int (*set_attribute)(object *owner, const char *name, object *value);
+	object *(*method)(object *type, method *definition);
 	object *(*call)(object *callable, ...);
 	object *(*item)(object *tuple, py_size index);
 	long (*to_long)(object *number);
@@ -70,6 +77,12 @@ int module_load(void *handle) {
 		{"PyEval_RestoreThread", (void **)&python.restore_thread},
 		{"PyBytes_FromStringAndSize", (void **)&python.bytes},
 		{"PyBytes_AsStringAndSize", (void **)&python.bytes_content},
+		{"PyLong_FromSize_t", (void **)&python.from_size},
+		{"PyUnicode_GetLength", (void **)&python.length},
+		{"PyUnicode_AsUTF8AndSize", (void **)&python.utf8},
+		{"PyObject_GetAttrString", (void **)&python.attribute},
+		{"PyObject_SetAttrString", (void **)&python.set_attribute},
+		{"PyDescr_NewMethod", (void **)&python.method},
 		{"PyObject_CallFunctionObjArgs", (void **)&python.call},
 		{"PyTuple_GetItem", (void **)&python.item},
 		{"PyLong_AsLong", (void **)&python.to_long},
@@ -152,7 +165,50 @@ int module_dispatch(const char *request, size_t length, char **reply, size_t *si
 	return status;
 }
 
+static object *plain_write, *plain_flush; /* TextIOWrapper's; kept for good */
+static int pending;                       /* something may be left of a plain write */
+
+/* TextIOWrapper.write of a UTF-8 stream over descriptor 1: small text that can be collected goes there at once. Everything else goes the plain
+ * way, behind which it is flushed before more is collected. */
+static object *write_text(object *stream, object *text) {
+	py_size size = 0, length = python.length(text);
+	const char *content = length >= 0 && (size_t)length < COMBINE_MOST ? python.utf8(text, &size) : NULL;
+	if (content == NULL) {
+		python.clear_error(); /* no text, or a lone surrogate */
+	} else if (combine_is_collecting()) {
+		if (pending) {
+			object *done = python.call(plain_flush, stream, NULL);
+			if (done == NULL) {
+				return NULL;
+			}
+			python.forget(done);
+			pending = 0;
+		}
+		if (combine_collect(content, (size_t)size)) {
+			return python.from_size((size_t)length);
+		}
+	}
+	pending = 1;
+	return python.call(plain_write, stream, text, NULL);
+}
+
+static method write_method = {"write", (void *)write_text, ONE_ARGUMENT, NULL};
+
+/* collect(type): gives a class of TextIOWrapper's that method. */
+static object *collect(object *module, object *type) {
+	(void)module;
+	plain_write = python.attribute(type, "write");
+	plain_flush = python.attribute(type, "flush");
+	object *made = python.method(type, &write_method);
+	if (plain_write == NULL || plain_flush == NULL || made == NULL || python.set_attribute(type, "write", made) != 0) {
+		return NULL;
+	}
+	python.forget(made);
+	return python.build("");
+}
+
 static method methods[] = {
+	{"collect", (void *)collect, ONE_ARGUMENT, NULL},
 	{"lend", (void *)lend, FAST_CALL, NULL},
 	{"emit", (void *)emit, ONE_ARGUMENT, NULL},
 	{NULL, NULL, 0, NULL},

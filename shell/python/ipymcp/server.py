@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ipymcp.channel import Channel, ChannelClosedError, RequestError, decode, encode
+from ipymcp.embedding import embedding
 from ipymcp.eventloop import EventLoop
 from ipymcp.forks import ForkGuard
 from ipymcp.handlers import guard
@@ -14,11 +15,6 @@ from ipymcp.interrupts import Interrupts, default_handlers
 from ipymcp.questions import Questions
 from ipymcp.starting import StartError, start
 from ipymcp.streams import StandardStreams
-
-try:
-    import _ipymcp as lending
-except ImportError:  # the embedding process has none where this package is tested
-    lending = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from ipymcp.kernel import Kernel
@@ -69,12 +65,12 @@ class Server:
 
     def _lend(self) -> None:
         """Has the embedding process use this thread until it is needed here."""
-        if lending is not None:
-            lending.lend(self._serve_lent, self._event_loop.awaited())
+        if embedding is not None:
+            embedding.lend(self._serve_lent, self._event_loop.awaited())
 
     def _serve_lent(self, frame: bytes) -> tuple[bytes, int]:
         """The reply to a request that comes on the lent thread, and the descriptor for which this thread waits then."""
-        self._channel.emit = lending.emit
+        self._channel.emit = embedding.emit
         try:
             reply = self._answered(decode(frame))
             return _encoded(reply), self._event_loop.awaited()

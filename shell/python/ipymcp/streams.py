@@ -17,6 +17,7 @@ from functools import wraps
 from operator import is_
 from typing import Any
 
+from ipymcp.embedding import embedding
 from ipymcp.prompts import NO_COMMANDS, make_getpass, make_input
 from ipymcp.questions import Questions
 
@@ -34,6 +35,8 @@ class StandardStreams:
         vars(getpass)["getpass"] = make_getpass(questions, self._is_our_stdin)
         sys.breakpointhook = _no_debugger
         os.system = _system  # type: ignore[assignment]
+        if embedding is not None:
+            embedding.collect(TextIOWrapper)
         self._builtins = {name: value for name, value in vars(builtins).items() if value is not None}
         self._names, self._values = tuple(self._builtins), tuple(self._builtins.values())
         self._stdin = _open(0)
@@ -112,16 +115,38 @@ def _stands_in(replacement: object, original: object) -> bool:
     return _callable(replacement) or not _callable(original)
 
 
+class TextIOWrapper(io.TextIOWrapper):
+    """stdout. The embedding process gives it a `write` that collects, until it is no longer what that is made for."""
+
+    __module__ = "_io"
+
+    def close(self) -> None:
+        self._give_up()
+        super().close()
+
+    def detach(self) -> Any:
+        self._give_up()
+        return super().detach()
+
+    def reconfigure(self, **options: Any) -> None:
+        self._give_up()
+        super().reconfigure(**options)
+
+    def _give_up(self) -> None:
+        self.write = super().write  # type: ignore[method-assign]
+
+
 def _open(descriptor: int) -> Any:
     writable = descriptor > 0
     name = ("<stdin>", "<stdout>", "<stderr>")[descriptor]
+    kind = TextIOWrapper if descriptor == 1 else io.TextIOWrapper
     try:
         raw = io.FileIO(descriptor, "w" if writable else "r", closefd=False)
     except OSError:  # closed by user code; the embedding process repairs it before a later request
-        raw = io.FileIO(os.devnull, "w" if writable else "r")
+        raw, kind = io.FileIO(os.devnull, "w" if writable else "r"), io.TextIOWrapper
     raw.name = name
     buffer: Any = raw if writable else io.BufferedReader(raw)
-    return io.TextIOWrapper(buffer, "utf-8", "backslashreplace", line_buffering=writable)
+    return kind(buffer, "utf-8", "backslashreplace", line_buffering=writable)
 
 
 def _usable(stream: Any, descriptor: int) -> bool:

@@ -1,6 +1,7 @@
 """The builtin module of the embedding process (internal/cpython/module.c). Main thread only."""
 
 from collections.abc import Callable
+from io import TextIOWrapper
 
 def lend(serve: Callable[[bytes], tuple[bytes, int]], descriptor: int, /) -> None:
     """Lets the embedding process use this thread, until the descriptor is readable or something else needs it.
@@ -8,6 +9,9 @@ def lend(serve: Callable[[bytes], tuple[bytes, int]], descriptor: int, /) -> Non
     It calls `serve` with the bytes of each request, and gets those of the reply, and the descriptor to wait for next;
     -1: this thread has something to do.
     """
+
+def collect(stream_class: type[TextIOWrapper], /) -> None:
+    """Has small writes to the UTF-8 streams of a class, which are over descriptor 1, collected at once."""
 
 def emit(frame: bytes, /) -> None:
     """Passes on what comes before the reply."""
