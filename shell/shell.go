@@ -263,6 +263,9 @@ func (s *Shell) replyTo(op string, request []byte, value any) (reply fromPython,
 	err = s.engine.Call(request, func(frame []byte) bool {
 		reply = fromPython{Value: value}
 		broken = json.Unmarshal(frame, &reply)
+		if broken == nil && reply.ID > 0 && reply.ID < s.request {
+			return false // an earlier request's second reply: something went wrong in Python right behind the first
+		}
 		return broken != nil || !s.asking.follow(reply.Ask, reply.Withdraw)
 	})
 	switch {

@@ -217,6 +217,21 @@ func TestShell_FailuresOfTheEngine(t *testing.T) {
 	}
 }
 
+// A reply that comes twice is not taken for that to the next request.
+func TestShell_SkipsASecondReplyToAnEarlierRequest(t *testing.T) {
+	var engine *fakeEngine
+	requests := 1 // the start was the first
+	s, engine, _ := started(t, func(string, map[string]any) string {
+		requests++
+		engine.take(fmt.Appendf(nil, `{"id": %d, "value": {"removed": ["old"]}}`, requests-1))
+		return `"value": {"ok": true, "removed": ["new"]}`
+	})
+	answer, err := s.Remove(t.Context(), s.Reserve(), []string{"new"})
+	if err != nil || len(answer.Removed) != 1 || answer.Removed[0] != "new" {
+		t.Errorf("the answer is %+v, %v", answer, err)
+	}
+}
+
 func TestShell_AFailedStartIsEveryAnswer(t *testing.T) {
 	s, _, _ := newTestShell(t, nil)
 	early := s.Reserve()

@@ -68,6 +68,14 @@ var hostileCells = map[string][]string{"ends": {
 	"import sys\n" +
 		"for name in [n for n in sys.modules if n.startswith(('IPython', 'traitlets', 'asyncio'))]: del sys.modules[name]",
 	"import sys\nsys.path.clear(); sys.meta_path.clear()",
+	"import sys\nsys.modules.clear()",
+	"import builtins\nbuiltins.len = builtins.isinstance = builtins.__import__ = lambda *a, **k: 1/0",
+	"import builtins\nvars(builtins).clear()",
+	"import os, re\nfor m in (os, re):\n    for n, v in list(vars(m).items()):\n        if callable(v): setattr(m, n, lambda *a: 1/0)",
+	"t = type(get_ipython())\nt.begin = t.run_cell = t.run_code = None",
+	"get_ipython().input_transformers_cleanup.append(lambda *a: 1/0)",
+	"import sys\nsys.addaudithook(lambda *a: 1/0)",
+	"import sys\nsys.setrecursionlimit(60)",
 	"import json\njson.dumps = json.loads = json.JSONEncoder = json.JSONDecoder = None",
 	"import traceback, linecache\nlinecache.getline = traceback.format_exception = None\n1/0",
 	"import os, io, socket, struct, time\n" +

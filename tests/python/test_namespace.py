@@ -211,9 +211,10 @@ def test_reset_removes_and_restores(fresh: Conversation) -> None:
 
 def test_a_reset_that_fails_changes_nothing(fresh: Conversation) -> None:
     fresh.execute(
-        "a = 1\nclass Broken:\n    __or__ = lambda self, other: self\n    def keys(self): raise ValueError('no')"
+        "a = 1\nclass Broken:\n    armed = False\n    __hash__ = lambda self: hash('open')\n"
+        "    def __eq__(self, other):\n        if self.armed: raise ValueError('no')\n        return False"
     )
-    fresh.execute("type(get_ipython()).own_bindings = Broken()\nopen = 5")
+    fresh.execute("type(get_ipython()).own_bindings[Broken()] = 5\nopen = 5\nBroken.armed = True")
     answer = fresh.ask("reset")
     assert (answer["ok"], answer["error"]["code"], answer["removed"]) == (False, "reset_rebind_error", [])
     assert fresh.result("[a, open, callable(Broken)]") == [1, 5, True]

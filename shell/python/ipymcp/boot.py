@@ -20,6 +20,9 @@ def main(descriptor: int) -> None:
     sys.path[:] = path[path.index(standard) if standard in path else 0 :]
     import warnings
 
+    from ipymcp.separate import separate
+
+    separate()
     with warnings.catch_warnings():
         # PYTHONWARNINGS=error is meant for the user's code, too.
         warnings.simplefilter("ignore")

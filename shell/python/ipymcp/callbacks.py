@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,10 @@ class Callbacks(EventManager):
             return
         interrupts = self.shell.event_loop.interrupts
         before = interrupts.raised
-        interrupts.run(partial(super().trigger, event, *args, **kwargs))
+        try:
+            interrupts.run(partial(super().trigger, event, *args, **kwargs))
+        except BaseException:  # IPython passes on what is no Exception
+            self.shell.showtraceback(sys.exc_info())
         if interrupts.raised == before:
             return
         # IPython shows what a callback raises and goes on.

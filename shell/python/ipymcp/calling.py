@@ -80,6 +80,7 @@ def _call(kernel: Kernel, function: Any, arguments: dict[str, Any]) -> tuple[Any
         except TypeError as error:
             return None, refusal("argument_binding_error", str(error), kernel.limits, error)
     try:
+        kernel.foundation.committed = True
         with kernel.shell.builtin_trap:
             return _awaited(kernel, function(**arguments)), None
     except BaseException as error:  # user code may raise anything, SystemExit and KeyboardInterrupt included

@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 
 # By name, here and below: user code, and what makes everything cooperative, may replace what the modules hold.
-from asyncio import set_event_loop
-from collections.abc import Coroutine
+from asyncio import CancelledError, all_tasks, set_event_loop, wait, wait_for
+from asyncio.events import _set_running_loop
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from functools import partial
 from select import POLLIN, poll
@@ -37,6 +38,8 @@ class EventLoop:
         self._waiting = False
         self._abandoned = False
         self.ended_by: BaseException | None = None
+        # Called where the loop itself fails.
+        self.mend: Callable[[], object] = bool
 
     def _new_loop(self) -> asyncio.AbstractEventLoop:
         """Python's own kind of loop, whatever policy user code has set: others stop, and see signals, differently."""
@@ -65,8 +68,9 @@ class EventLoop:
             try:
                 if _has_work(loop) or not _comes_first(descriptor, loop):
                     _run_until_readable(loop, descriptor)
-            except BaseException:  # noqa: S110 - SystemExit of a task ends a turn of the loop, not the server
-                pass
+            except BaseException as error:  # SystemExit of a task ends a turn of the loop, not the server
+                if not is_a(error, SystemExit, KeyboardInterrupt):
+                    self.mend()
             finally:
                 self._waiting, self.interrupts.request_waits = False, None
                 self._failed_tasks.end()
@@ -88,7 +92,7 @@ class EventLoop:
         And one whose descriptors user code took. It may not close them: the numbers can be somebody else's by now.
         """
         if self._loop.is_running():
-            asyncio._set_running_loop(None)
+            _set_running_loop(None)
         elif self._loop.is_closed() or _has_descriptors(self._loop):
             return
         else:
@@ -120,7 +124,7 @@ class EventLoop:
             return self.interrupts.run_on_loop(partial(loop.run_until_complete, task), cancel)
         except BaseException as error:
             self._abort(task, work)
-            if self.ended_by is not None and is_a(error, asyncio.CancelledError):
+            if self.ended_by is not None and is_a(error, CancelledError):
                 raise self.ended_by.with_traceback(traceback_of(error)) from None
             raise
 
@@ -130,20 +134,20 @@ class EventLoop:
             work.close()
         elif not task.done():
             task.cancel()
-            with suppress(asyncio.CancelledError, RuntimeError):
-                self._loop.run_until_complete(asyncio.wait({task}, timeout=_CLEANUP_SECONDS))
+            with suppress(CancelledError, RuntimeError):
+                self._loop.run_until_complete(wait({task}, timeout=_CLEANUP_SECONDS))
 
     def close(self) -> None:
         """Cancels what is left and closes the loop, quietly."""
         loop = self.establish()
         loop.set_exception_handler(lambda _loop, _context: None)
         with suppress(BaseException):
-            tasks = asyncio.all_tasks(loop)
+            tasks = all_tasks(loop)
             for task in tasks:
                 task.cancel()
             if tasks:
-                loop.run_until_complete(asyncio.wait(tasks, timeout=_CLEANUP_SECONDS))
-            loop.run_until_complete(asyncio.wait_for(loop.shutdown_asyncgens(), _CLEANUP_SECONDS))
+                loop.run_until_complete(wait(tasks, timeout=_CLEANUP_SECONDS))
+            loop.run_until_complete(wait_for(loop.shutdown_asyncgens(), _CLEANUP_SECONDS))
         with suppress(BaseException):
             set_event_loop(None)
             loop.close()

@@ -5,10 +5,9 @@ Main thread. An interruption reaches the cell, and what showing its value and it
 
 from __future__ import annotations
 
-import asyncio
-import sys
+from asyncio import CancelledError
 from contextlib import nullcontext
-from typing import Any, cast
+from typing import Any
 
 from ipymcp.display import Displays
 from ipymcp.errors import failure, refusal
@@ -47,12 +46,17 @@ def execute(kernel: Kernel, args: dict[str, Any]) -> Answer:
     with nullcontext() if args.get("persist", True) else ScratchRun(kernel.shell):
         _run(kernel, code, answer)
     kernel.interrupts.done()
-    kernel.shell.lifetimes.note_bound(kernel.namespace)
+    kernel.shell.lifetimes.note_bound(kernel.shell.own_module.__dict__)
     return answer
 
 
 def _run(kernel: Kernel, code: str, answer: Answer) -> None:
     error, value = run_cell(kernel, code)
+    # What shows a value may be what the cell has broken.
+    kernel.foundation.steady(_complete, kernel, answer, error, value)
+
+
+def _complete(kernel: Kernel, answer: Answer, error: Answer | None, value: Any) -> None:
     truncated = answer["truncated"]
     if error is None:
         answer["ok"] = True
@@ -68,24 +72,36 @@ def _run(kernel: Kernel, code: str, answer: Answer) -> None:
 
 def run_cell(kernel: Kernel, code: str) -> tuple[Answer | None, Any]:
     """Runs a cell; the error it ended with, or else its value."""
-    shell = kernel.shell
-    shell.begin(kernel.count)
-    kernel.event_loop.ended_by = None
     try:
-        result = shell.run_cell(code, store_history=True)
-    except:  # noqa: E722 - IPython's own code met what the user's had broken, which may be the name BaseException
+        result = kernel.foundation.attempt(_run_in_shell, kernel, code)
+    except BaseException as error:  # IPython's own code met what the user's had broken
         kernel.streams.restore_builtins()
-        return _report(kernel, "execution_error", cast(BaseException, sys.exc_info()[1])), None
+        return _report(kernel, "execution_error", error), None
     kernel.streams.restore_builtins()
     kernel.interrupts.forget()
+    return kernel.foundation.steady(_outcome, kernel, result)
+
+
+def _outcome(kernel: Kernel, result: Any) -> tuple[Answer | None, Any]:
     early, late = result.error_before_exec, _interruption(kernel, result.error_in_exec)
     if early is not None and is_a(early, *_COMPILE_ERRORS):
         return _report(kernel, "syntax_error", _of_the_cell(early, kernel.count)), None
-    shown = next((error for error, ends in reversed(shell.shown) if ends), None)
+    shown = next((error for error, ends in reversed(kernel.shell.shown) if ends), None)
     ended_by = early or late or shown or kernel.interrupts.swallowed()
     if ended_by is not None:
         return _report(kernel, "execution_error", ended_by), None
     return None, result.result
+
+
+def _run_in_shell(kernel: Kernel, code: str) -> Any:
+    """IPython's result of the cell; raises what kept it from running."""
+    kernel.shell.begin(kernel.count)
+    kernel.event_loop.ended_by = None
+    result = kernel.shell.run_cell(code, store_history=True)
+    error = result.error_before_exec or result.error_in_exec
+    if error is None or kernel.foundation.committed or is_a(error, *_COMPILE_ERRORS, KeyboardInterrupt):
+        return result
+    raise error
 
 
 def _of_the_cell(error: BaseException, number: int) -> BaseException:
@@ -97,7 +113,7 @@ def _of_the_cell(error: BaseException, number: int) -> BaseException:
 
 def _interruption(kernel: Kernel, error: BaseException | None) -> BaseException | None:
     reason = kernel.event_loop.ended_by
-    if error is not None and is_a(error, asyncio.CancelledError) and reason is not None:
+    if error is not None and is_a(error, CancelledError) and reason is not None:
         return reason.with_traceback(traceback_of(error))
     return error
 
@@ -106,7 +122,15 @@ def _report(kernel: Kernel, code: str, error: BaseException) -> Answer:
     # What an exception says of itself may be code of the user's.
     try:
         kernel.shell.print_shown(error)
-        return kernel.interrupts.run(failure, code, error, kernel.limits, "", kernel.shell.hint(error))
+        return kernel.foundation.steady(kernel.interrupts.run, _failure, kernel, code, error)
     except BaseException as failed:  # interrupted, or out of memory, in the middle of that
         message = f"{class_name(type(error))}, which could not be described: {class_name(type(failed))}"
         return refusal(code, message, kernel.limits, error)
+
+
+def _failure(kernel: Kernel, code: str, error: BaseException) -> Answer:
+    hint = kernel.shell.hint(error) or kernel.foundation.hint(error)
+    fields = failure(code, error, kernel.limits, "", hint)
+    if fields["traceback"].startswith("<traceback failed") and kernel.foundation.mend():
+        return failure(code, error, kernel.limits, "", hint)
+    return fields

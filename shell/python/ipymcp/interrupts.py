@@ -159,6 +159,10 @@ class Interrupts:
         self._last = KeyboardInterrupt()
         return self._last
 
+    def runs_code(self) -> bool:
+        """Whether code of a request, or a background task, may be running."""
+        return self._armed or self.request_waits is not None
+
     def hits_user_code(self, frame: FrameType | None) -> bool:
         """Whether an exception that is raised in this frame now reaches code of the user's before any of ours."""
         if self._armed:

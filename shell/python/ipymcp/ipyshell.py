@@ -5,6 +5,7 @@ Main thread. It writes nothing to disk but in its scratch directory, and prints 
 
 from __future__ import annotations
 
+import builtins
 import os
 import sys
 import warnings
@@ -26,6 +27,7 @@ from ipymcp.compiling import CellCompiler, needs_loop
 from ipymcp.display import CollectingPublisher, RecordingHook
 from ipymcp.eventloop import EventLoop
 from ipymcp.formatting import ValueFormatter
+from ipymcp.foundation import Foundation
 from ipymcp.frames import is_machinery
 from ipymcp.history import KEPT_EXECUTIONS, MemoryHistory
 from ipymcp.installing import Installer
@@ -65,6 +67,7 @@ class NamespaceShell(ShellLines, CodeRunner, InteractiveShell):
     limits: Limits
     event_loop: EventLoop
     questions: Questions
+    foundation: Foundation
     plain_cells: PlainCells
     lifetimes: Lifetimes
     # That of the execution that runs: IPython counts on before its end.
@@ -72,6 +75,8 @@ class NamespaceShell(ShellLines, CodeRunner, InteractiveShell):
     # What IPython would have shown since `begin`: the exception, and whether it ended what the cell asked for.
     shown: list[tuple[BaseException, bool]]
     depth: int  # of cells that run each other
+    own_module: ModuleType
+    user_module: Any
     protected_modules: dict[str, ModuleType]
     own_bindings: dict[str, Any]
     own_history: MemoryHistory
@@ -96,11 +101,12 @@ class NamespaceShell(ShellLines, CodeRunner, InteractiveShell):
 
     def restore_main(self) -> None:
         """Makes the namespace `__main__` again, with what a module needs."""
-        namespace = self.user_module.__dict__
+        self.user_module = self.own_module
+        self.user_ns = namespace = self.own_module.__dict__
         for name, value in _MAIN_ATTRIBUTES.items():
             namespace.setdefault(name, value)
-        namespace["__builtins__"] = sys.modules["builtins"]
-        sys.modules["__main__"] = self.user_module
+        namespace["__builtins__"] = builtins
+        sys.modules["__main__"] = self.own_module
 
     # -- What IPython does at the start and in %reset
 
@@ -258,9 +264,8 @@ def make_shell(
     NamespaceShell.limits = limits
     NamespaceShell.event_loop = event_loop
     NamespaceShell.questions = questions
-    NamespaceShell.installer = Installer()
-    NamespaceShell.lifetimes = Lifetimes()
-    NamespaceShell.protected_modules = modules
+    NamespaceShell.installer, NamespaceShell.lifetimes = Installer(), Lifetimes()
+    NamespaceShell.protected_modules, NamespaceShell.own_module = modules, ModuleType("__main__")
     NamespaceShell.shown = []
     CollectingPublisher.limits = limits
     CollectingPublisher.files = PayloadFiles(scratch)
@@ -270,7 +275,7 @@ def make_shell(
     shell: NamespaceShell = NamespaceShell.instance(
         ipython_dir=directory,
         profile_dir=profile,
-        user_module=ModuleType("__main__"),
+        user_module=NamespaceShell.own_module,
         config=Config(),
         colors="nocolor",
         cache_size=KEPT_EXECUTIONS,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ipymcp.eventloop import EventLoop
+from ipymcp.foundation import Foundation
 from ipymcp.interrupts import Interrupts
 from ipymcp.ipyshell import NamespaceShell
 from ipymcp.limits import Limits
@@ -25,6 +26,7 @@ class Kernel:
     interrupts: Interrupts
     event_loop: EventLoop
     streams: StandardStreams
+    foundation: Foundation
     bindings: dict[str, str]
     count: int = 0
     watched: Watched = field(default_factory=Watched)
@@ -32,7 +34,7 @@ class Kernel:
     @property
     def namespace(self) -> dict[Any, Any]:
         """The live namespace itself."""
-        namespace: dict[Any, Any] = self.shell.user_module.__dict__
+        namespace: dict[Any, Any] = self.shell.own_module.__dict__
         return namespace
 
     def is_protected(self, name: str) -> bool:

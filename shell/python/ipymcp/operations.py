@@ -34,9 +34,8 @@ def table(kernel: Kernel) -> dict[str, Callable[[dict[str, Any]], Answer]]:
 
 
 def _guarded(kernel: Kernel, run: Run, blank: Run, args: dict[str, Any]) -> Answer:
-    kernel.shell.begin(kernel.count + 1)
     try:
-        answer = kernel.interrupts.run(run, kernel, args)
+        answer = kernel.foundation.attempt(_run, kernel, run, args)
         if answer["error"] is None:
             answer |= _swallowed(kernel, answer)
         return answer
@@ -44,6 +43,11 @@ def _guarded(kernel: Kernel, run: Run, blank: Run, args: dict[str, Any]) -> Answ
         return blank(kernel, args) | {"error": failure("execution_error", error, kernel.limits)}
     finally:
         kernel.interrupts.done()
+
+
+def _run(kernel: Kernel, run: Run, args: dict[str, Any]) -> Answer:
+    kernel.shell.begin(kernel.count + 1)
+    return kernel.interrupts.run(run, kernel, args)
 
 
 def _swallowed(kernel: Kernel, answer: Answer) -> Answer:

@@ -81,6 +81,7 @@ def _one(kernel: Kernel, name: str, is_loaded: bool) -> tuple[Fields, Replaced |
         said = f"{name} serves this namespace and cannot be reloaded; start a new process instead"
         return result | {"error": refusal("reload_error", said, kernel.limits)}, None
     before = _held_before(kernel, name)
+    kernel.foundation.committed = True
     try:
         module = _fresh(name, is_loaded)
         binding = _bind(kernel, name, module)

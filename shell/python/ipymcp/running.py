@@ -10,12 +10,14 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from ipymcp.eventloop import EventLoop
 from ipymcp.expressions import Expression, show
+from ipymcp.foundation import Foundation
 
 
 class CodeRunner(InteractiveShell):
     """The part of the shell that runs code."""
 
     event_loop: EventLoop
+    foundation: Foundation
 
     def transform_ast(self, node: Any) -> Any:
         """What user code's transformers make of a cell."""
@@ -45,6 +47,7 @@ class CodeRunner(InteractiveShell):
             return self._run(result, exec, code_obj)
         try:
             self.event_loop.interrupts.raise_deferred()
+            self.foundation.committed = True
             await eval(code_obj, self.user_global_ns, self.user_ns)
         except BaseException as error:
             return self._failed(result, error)
@@ -53,6 +56,7 @@ class CodeRunner(InteractiveShell):
     def _run(self, result: Any, runner: Callable[..., Any], code: CodeType) -> bool:
         try:
             self.event_loop.interrupts.raise_deferred()
+            self.foundation.committed = True
             self.event_loop.interrupts.run(runner, code, self.user_global_ns, self.user_ns)
         except BaseException as error:
             return self._failed(result, error)

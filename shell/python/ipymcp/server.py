@@ -6,10 +6,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from ipymcp import spectators
 from ipymcp.channel import Channel, ChannelClosedError, RequestError, decode, encode
 from ipymcp.embedding import embedding
 from ipymcp.eventloop import EventLoop
 from ipymcp.forks import ForkGuard
+from ipymcp.foundation import Foundation
 from ipymcp.handlers import guard
 from ipymcp.interrupts import Interrupts, default_handlers
 from ipymcp.questions import Questions
@@ -18,6 +20,9 @@ from ipymcp.streams import StandardStreams
 
 if TYPE_CHECKING:
     from ipymcp.kernel import Kernel
+
+# Failures in a row from which the request loop recovers.
+_MOST_FAILURES = 100
 
 Operation = Callable[[dict[str, Any]], Any]
 
@@ -28,10 +33,14 @@ class Server:
     def __init__(self, descriptor: int) -> None:
         self._channel = Channel(descriptor)
         self._interrupts = Interrupts()
+        self._foundation = Foundation()
         self._event_loop = EventLoop(self._interrupts)
+        self._event_loop.mend = self._foundation.mend
         self._questions = Questions(self._channel, self._interrupts)
         self._streams = StandardStreams(self._questions)
         self._forks = ForkGuard(self._channel, self._event_loop, self._streams)
+        self._endings = (ChannelClosedError,)
+        self._unanswered: Any = None  # the id of the request that is being answered
         self._kernel: Kernel | None = None
         self._operations: dict[str, Operation] = {"start": self._start}
 
@@ -39,14 +48,30 @@ class Server:
         """Answers requests until the other side ends the stream."""
         default_handlers()
         guard(self._interrupts)
+        spectators.guard(self._interrupts)
         self._prepare()
         with suppress(ChannelClosedError):
-            while self._serve_one():
+            while self._go_on():
                 pass
         self._event_loop.close()
         self._streams.retire()
 
+    def _go_on(self) -> bool:
+        """Serves one request, whatever code of the user's or another thread throws at this one meanwhile."""
+        for _ in range(_MOST_FAILURES):
+            try:
+                return self._foundation.steady(self._serve_one)
+            except self._endings:
+                raise
+            except BaseException:  # noqa: S112 - it has been mended, if it could be
+                continue
+        return self._serve_one()
+
     def _serve_one(self) -> bool:
+        if self._unanswered is not None:
+            self._forks.leave_if_child(None)
+            self._channel.send(_lost(self._unanswered))
+            self._unanswered = None
         if self._channel.fileno() >= 0:
             self._event_loop.wait_readable(self._channel.fileno())
         self._forks.leave_if_child(None)
@@ -60,7 +85,11 @@ class Server:
         if "lend" in request:
             self._lend()
         elif "answer" not in request:  # to a question that was given up
-            self._channel.deliver(_encoded(self._answered(request)))
+            self._unanswered = request.get("id")
+            self._foundation.steady(self._channel.deliver, self._reply_frame(request))
+            self._unanswered = None
+        if self._kernel is not None and not self._foundation.laid:
+            self._foundation.lay(self._kernel.shell)  # now that the other side need not wait for it
         return True
 
     def _lend(self) -> None:
@@ -72,17 +101,26 @@ class Server:
         """The reply to a request that comes on the lent thread, and the descriptor for which this thread waits then."""
         self._channel.emit = embedding.emit
         try:
-            reply = self._answered(decode(frame))
-            return _encoded(reply), self._event_loop.awaited()
-        except RequestError as error:
-            return encode({"id": error.number, "fault": _fault(error)}), -1
+            return self._lent_reply(frame), self._event_loop.awaited()
         finally:
             self._channel.emit = None
 
-    def _answered(self, request: dict[str, Any]) -> dict[str, Any]:
+    def _lent_reply(self, frame: bytes) -> bytes:
+        number: Any = None
+        try:
+            request = self._foundation.steady(decode, frame)
+            number = request.get("id")
+            return self._reply_frame(request)
+        except RequestError as error:
+            return encode({"id": error.number, "fault": _fault(error)})
+        except BaseException:  # it has been mended, if it could be
+            self._forks.leave_if_child(None)
+            return encode(_lost(number))
+
+    def _reply_frame(self, request: dict[str, Any]) -> bytes:
         reply = self._reply(request)
         self._forks.leave_if_child(_error_of(reply))
-        return reply
+        return self._foundation.steady(_encoded, reply)
 
     def _prepare(self) -> None:
         """Repairs what user code may have broken, before each request."""
@@ -95,7 +133,7 @@ class Server:
     def _reply(self, request: dict[str, Any]) -> dict[str, Any]:
         number = request.get("id")
         try:
-            self._prepare()
+            self._foundation.steady(self._prepare)
             self._questions.begin(request)
             operation = self._operations.get(request["op"])
             if operation is None:
@@ -103,7 +141,8 @@ class Server:
             reply = {"id": number, "value": operation(request.get("args") or {})}
             reply["interrupted"] = self._interrupts.raised > 0
             if self._kernel is not None:
-                reply["bindings"] = self._kernel.watched.changes(self._kernel, request.get("tools"))
+                changes = self._kernel.watched.changes
+                reply["bindings"] = self._foundation.steady(changes, self._kernel, request.get("tools"))
             return reply
         except BaseException as error:  # nothing that an operation raises may end the loop
             return {"id": number, "fault": _fault(error)}
@@ -114,7 +153,7 @@ class Server:
 
     def _start(self, args: dict[str, Any]) -> dict[str, Any]:
         try:
-            self._kernel = start(args, self._interrupts, self._event_loop, self._streams)
+            self._kernel = start(args, self._interrupts, self._event_loop, self._streams, self._foundation)
         except StartError as error:
             return {"failure": {"phase": error.phase, "message": str(error)}}
         from ipymcp.operations import table
@@ -128,6 +167,12 @@ def _encoded(reply: dict[str, Any]) -> bytes:
         return encode(reply)
     except (TypeError, ValueError, RecursionError, MemoryError) as error:
         return encode({"id": reply["id"], "fault": _fault(error)})
+
+
+def _lost(number: Any) -> dict[str, Any]:
+    """The reply to a request whose own was lost."""
+    said = "the code destroyed what answers requests, which was put back; what it did besides stays"
+    return {"id": number, "fault": {"type": "RuntimeError", "message": said}}
 
 
 def _fault(error: BaseException) -> dict[str, str]:

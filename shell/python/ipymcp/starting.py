@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ipymcp import choosing
 from ipymcp.eventloop import EventLoop
+from ipymcp.foundation import Foundation
 from ipymcp.interrupts import Interrupts
 from ipymcp.limits import Limits
 from ipymcp.questions import Questions
@@ -34,7 +35,13 @@ class StartError(Exception):
         self.phase = phase
 
 
-def start(args: dict[str, Any], interrupts: Interrupts, event_loop: EventLoop, streams: StandardStreams) -> Kernel:
+def start(
+    args: dict[str, Any],
+    interrupts: Interrupts,
+    event_loop: EventLoop,
+    streams: StandardStreams,
+    foundation: Foundation,
+) -> Kernel:
     """Builds the namespace. Raises `StartError`."""
     limits = Limits(**args["limits"])
     # The file is a descriptor that the embedding process keeps open.
@@ -54,17 +61,17 @@ def start(args: dict[str, Any], interrupts: Interrupts, event_loop: EventLoop, s
     sys.path[:0] = args["library_paths"] or []
     # The working directory, last: what lies in it replaces nothing.
     sys.path.append("")
-    shell, bindings = _build(args, limits, event_loop, streams.questions)
+    shell, bindings = _build(args, limits, event_loop, streams.questions, foundation)
     from ipymcp.kernel import Kernel
 
-    return Kernel(limits, shell, interrupts, event_loop, streams, bindings)
+    return Kernel(limits, shell, interrupts, event_loop, streams, foundation, bindings)
 
 
 def _build(
-    args: dict[str, Any], limits: Limits, event_loop: EventLoop, questions: Questions
+    args: dict[str, Any], limits: Limits, event_loop: EventLoop, questions: Questions, foundation: Foundation
 ) -> tuple[NamespaceShell, dict[str, str]]:
     from ipymcp import pools, reloading
-    from ipymcp.ipyshell import make_shell
+    from ipymcp.ipyshell import NamespaceShell, make_shell
     from ipymcp.terminal import refuse_shells
 
     try:
@@ -74,6 +81,7 @@ def _build(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            NamespaceShell.foundation = foundation
             shell = make_shell(limits, event_loop, questions, dict(loaded.values()), args["scratch"])
             pools.install(shell.user_module)
             refuse_shells()
