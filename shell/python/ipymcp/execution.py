@@ -77,7 +77,6 @@ def run_cell(kernel: Kernel, code: str) -> tuple[Answer | None, Any]:
     except BaseException as error:  # IPython's own code met what the user's had broken
         kernel.streams.restore_builtins()
         return _report(kernel, "execution_error", error), None
-    kernel.streams.restore_builtins()
     kernel.interrupts.forget()
     return kernel.foundation.steady(_outcome, kernel, result)
 

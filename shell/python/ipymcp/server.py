@@ -148,7 +148,6 @@ class Server:
             return {"id": number, "fault": _fault(error)}
         finally:
             self._questions.end()
-            self._streams.restore_builtins()
             self._streams.flush()
 
     def _start(self, args: dict[str, Any]) -> dict[str, Any]:

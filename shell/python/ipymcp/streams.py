@@ -83,7 +83,7 @@ class StandardStreams:
         Itself it uses none, so that it works right after the code that did it.
         """
         present = builtins.__dict__
-        # The usual case first, in C: this runs several times for each request.
+        # The usual case first, in C: this runs for each request.
         if _all(_map(is_, _map(present.get, self._names), self._values)):
             return
         for name, value in self._builtins.items():
