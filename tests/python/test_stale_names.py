@@ -148,6 +148,35 @@ def test_what_is_not_of_the_module_is_left_alone(library: Library) -> None:
     assert library.talk.result("[limit, most, lib.limit, f.__module__]") == [1, 1, 2, "__main__"]
 
 
+def test_what_a_reload_has_reported_is_renewed_by_the_next_one(library: Library) -> None:
+    source = (
+        "from functools import cache, partial\nnumber = {0}\ntable = [{0}]\ndouble = lambda: {0}\n"
+        "@cache\ndef known(): return {0}\npart = partial(int, {0})\n"
+    )
+    library.write("lib.py", source.format(1))
+    library.talk.result(
+        "from lib import number, table, double, known, part\nfrom lib import number as mine, number as own"
+    )
+    library.write("lib.py", source.format(2))
+    names = ["double", "known", "mine", "number", "own", "part", "table"]
+    for _ in range(2):
+        assert sorted(library.stale()) == names
+    library.talk.result("own = 1")
+    library.write("lib.py", source.format(3))
+    (result,) = library.reload("lib", refresh=True)
+    names.remove("own")
+    assert (result["refreshed"], result["stale"]) == (names, [])
+    assert library.talk.result("[number, mine, own, table, double(), known(), part()]") == [3, 3, 1, [3], 3, 3, 3]
+
+
+def test_nothing_lives_on_because_a_reload_has_reported_it(library: Library) -> None:
+    library.write("lib.py", "class Big(list): pass\nbig = Big()\n")
+    library.talk.result("from lib import big\nimport weakref\ngone = weakref.ref(big)")
+    assert sorted(library.stale()) == ["big"]
+    library.talk.result("big = None")
+    assert library.talk.result("import gc\ngc.collect()\ngone() is None")
+
+
 def test_an_object_that_the_new_version_has_too_is_not_old(library: Library) -> None:
     text = "import logging\nlog = logging.getLogger('lib')\ntry: kept\nexcept NameError: kept = []\nnumber = 7\n"
     library.write("lib.py", text)
@@ -177,7 +206,7 @@ def test_module_objects_that_are_no_longer_the_module(library: Library) -> None:
     assert sorted(stale) == ["a", "f", "l", "remembered", "table"]
     assert stale["l"].endswith("renew it with: import lib as l")
     (result,) = library.reload("lib", refresh=True)
-    assert result["refreshed"] == ["f", "l", "remembered"]
+    assert result["refreshed"] == ["f", "l", "remembered", "table"]
     assert library.talk.result("l is lib and f() == 2")
 
 

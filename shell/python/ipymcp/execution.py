@@ -47,6 +47,7 @@ def execute(kernel: Kernel, args: dict[str, Any]) -> Answer:
         _run(kernel, code, answer)
     kernel.interrupts.done()
     kernel.shell.lifetimes.note_bound(kernel.shell.own_module.__dict__)
+    kernel.leftovers.prune(kernel.namespace)
     return answer
 
 

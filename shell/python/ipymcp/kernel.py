@@ -11,6 +11,7 @@ from ipymcp.interrupts import Interrupts
 from ipymcp.ipyshell import NamespaceShell
 from ipymcp.limits import Limits
 from ipymcp.names import SIX
+from ipymcp.staleness import Leftovers
 from ipymcp.streams import StandardStreams
 from ipymcp.watching import Watched
 
@@ -30,6 +31,7 @@ class Kernel:
     bindings: dict[str, str]
     count: int = 0
     watched: Watched = field(default_factory=Watched)
+    leftovers: Leftovers = field(default_factory=Leftovers)
 
     @property
     def namespace(self) -> dict[Any, Any]:

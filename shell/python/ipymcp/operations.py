@@ -43,6 +43,7 @@ def _guarded(kernel: Kernel, run: Run, blank: Run, args: dict[str, Any]) -> Answ
         return blank(kernel, args) | {"error": failure("execution_error", error, kernel.limits)}
     finally:
         kernel.interrupts.done()
+        kernel.leftovers.prune(kernel.namespace)
 
 
 def _run(kernel: Kernel, run: Run, args: dict[str, Any]) -> Answer:

@@ -88,7 +88,7 @@ def _one(kernel: Kernel, name: str, is_loaded: bool) -> tuple[Fields, Replaced |
     except BaseException as error:  # a module may raise anything when it runs
         return result | {"error": failure("reload_error", error, kernel.limits)}, None
     cells = kernel.shell.own_history.input_hist_parsed
-    return result | {"ok": True, "binding": binding}, Replaced(name, module, before, cells)
+    return result | {"ok": True, "binding": binding}, Replaced(name, module, before, kernel.leftovers.take(name), cells)
 
 
 def _held_before(kernel: Kernel, name: str) -> dict[Any, Any]:
@@ -108,6 +108,8 @@ def _report(kernel: Kernel, result: Fields, replaced: Replaced, refresh: bool) -
         renew = refresh and found.renewable
         if renew:
             kernel.namespace[bound] = found.renewed
+        elif found.attribute:
+            kernel.leftovers.note(replaced.name, bound, value, found.attribute)
         said: list[Any] = result["refreshed" if renew else "stale"]
         if len(said) >= limits.results:
             result["names_truncated"] = True

@@ -37,13 +37,49 @@ class Stale:
     reason: str
     renewable: bool = False
     renewed: Any = None
+    attribute: str = ""  # of the module, that the name was imported from; empty for what was not
+
+
+class Leftovers:
+    """Names that a reload has reported and nobody has bound anew since: the next one does not know its values."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, dict[str, tuple[Any, str]]] = {}
+
+    def note(self, module: str, bound: str, value: Any, attribute: str) -> None:
+        """The name is still bound to a value that it was imported from the attribute with."""
+        self._of.setdefault(module, {})[bound] = value, attribute
+
+    def take(self, module: str) -> dict[str, tuple[Any, str]]:
+        """What was noted of the module's names, which is forgotten."""
+        return self._of.pop(module, {})
+
+    def prune(self, namespace: dict[Any, Any]) -> None:
+        """Forgets names that are bound to something else by now, so that nothing lives on for their sake."""
+        for module, names in list(self._of.items()):
+            kept = {name: noted for name, noted in names.items() if namespace.get(name, _MISSING) is noted[0]}
+            if kept:
+                self._of[module] = kept
+            else:
+                del self._of[module]
 
 
 class Replaced:
-    """A module after a reload. `before` is what it held until then, `cells` what the session has run."""
+    """A module after a reload.
 
-    def __init__(self, name: str, module: ModuleType, before: dict[str, Any], cells: list[str]) -> None:
-        self._name = name
+    `before` is what it held until then, `left` what is left of versions before that, `cells` what the session has run.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        module: ModuleType,
+        before: dict[str, Any],
+        left: dict[str, tuple[Any, str]],
+        cells: list[str],
+    ) -> None:
+        self.name = name
+        self._left = left
         self._module = module
         self._before = {key: value for key, value in before.items() if type(key) is str and key[:2] != "__"}
         self._globals = attributes_of(module)
@@ -56,10 +92,10 @@ class Replaced:
 
     def stale(self, bound: str, value: Any) -> Stale | None:
         """Why a name that is bound to the value is out of date; None if it is not."""
-        if is_module_named(value, self._name):
+        if is_module_named(value, self.name):
             if value is self._module:
                 return None
-            clause = self._name if bound == self._name else f"{self._name} as {bound}"
+            clause = self.name if bound == self.name else f"{self.name} as {bound}"
             return Stale(f"the module object {_OLD}; renew it with: import {clause}", True, self._module)
         attribute = self._imported_attribute(bound, value)
         if attribute is None:
@@ -67,14 +103,19 @@ class Replaced:
             return Stale(origin) if origin else None
         now = self._now.get(attribute, _MISSING)
         if now is _MISSING or (now is value and not self._defines(attribute)):
-            return Stale(f"{self._name} no longer defines {attribute}; this is the one {_OLD}")
+            said = f"{self.name} no longer defines {attribute}; this is the one {_OLD}"
+            return Stale(said, attribute=attribute)
         if now is value:
             return None
         clause = attribute if attribute == bound else f"{attribute} as {bound}"
-        return Stale(f"{self._name}.{attribute} {_OLD}; renew it with: from {self._name} import {clause}", True, now)
+        said = f"{self.name}.{attribute} {_OLD}; renew it with: from {self.name} import {clause}"
+        return Stale(said, True, now, attribute)
 
     def _imported_attribute(self, bound: str, value: Any) -> str | None:
         """The module's attribute that a name was imported from."""
+        noted, of_before = self._left.get(bound, (_MISSING, ""))
+        if noted is value and (not self._is_shared(value) or self._imported_by_cells.get(bound) == of_before):
+            return of_before
         attributes = self._attributes.get(id(value), [])
         if attributes and self._is_shared(value):
             attribute = self._imported_by_cells.get(bound)
@@ -92,10 +133,10 @@ class Replaced:
 
     def _owns(self, value: Any) -> bool:
         if issubclass(type(value), type):
-            return class_module(value) == self._name
+            return class_module(value) == self.name
         if type(value) is not FunctionType:
             return False
-        return value.__globals__ is self._globals or _name_in(value.__globals__) == self._name
+        return value.__globals__ is self._globals or _name_in(value.__globals__) == self.name
 
     def _is_old(self, value: Any) -> bool:
         return self._owns(value) and id(value) not in self._current
@@ -105,7 +146,7 @@ class Replaced:
         if not depth:
             return ""
         if type(value) is FunctionType and self._is_old(value):
-            return f"the function {self._name}.{value.__qualname__} {_OLD}"
+            return f"the function {self.name}.{value.__qualname__} {_OLD}"
         if type(value) is MethodType:
             return _joined("bound to", self._origin("", value.__self__, depth - 1))
         if issubclass(type(value), functools.partial):
@@ -118,7 +159,7 @@ class Replaced:
         old = self._old_base(type(value))
         if not old:
             return ""
-        is_checked = bound and old.removeprefix(f"{self._name}.") in self._now
+        is_checked = bound and old.removeprefix(f"{self.name}.") in self._now
         return f"an instance of {old} {_OLD}" + (f": isinstance({bound}, {old}) is False now" if is_checked else "")
 
     def _old_base(self, cls: type) -> str:
@@ -134,13 +175,13 @@ class Replaced:
         source = source_of(self._module)
         if source is None or has_star(source):
             return None
-        code = compile(source, self._name, "exec", dont_inherit=True)
+        code = compile(source, self.name, "exec", dont_inherit=True)
         stores = (each for each in dis.get_instructions(code) if each.opname in ("STORE_NAME", "STORE_GLOBAL"))
         return {each.argval for each in stores}
 
     @cached_property
     def _imported_by_cells(self) -> dict[str, str]:
-        return imported_names(self._cells, self._name, [name for name in self._before if name[0] != "_"])
+        return imported_names(self._cells, self.name, [name for name in self._before if name[0] != "_"])
 
 
 def attributes_of(module: ModuleType) -> dict[Any, Any]:
