@@ -147,3 +147,11 @@ def test_an_unusual_line_end_in_a_cell_with_a_magic_is_no_warning(shared: Conver
 def test_transformers_of_the_users_apply(fresh: Conversation) -> None:
     fresh.execute("get_ipython().input_transformers_post.append(lambda lines: [l.replace('two', '2') for l in lines])")
     assert fresh.result("1 + two") == 3
+
+
+@pytest.mark.parametrize("name", ["exit", "quit", "again"])
+def test_a_name_that_ipython_calls_can_be_bound(fresh: Conversation, name: str) -> None:
+    fresh.execute("1 + 1")
+    fresh.execute("%macro -q again 1")
+    assert fresh.execute(f"{name} = 5")["ok"]
+    assert fresh.result(name) == 5

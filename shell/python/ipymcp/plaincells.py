@@ -20,6 +20,7 @@ _SUSPICIOUS = re.compile(r"[%!?]|[^\S \t\n]|>>>|\.\.\.|In \[|^\s*[,;/]|\A\s", re
 # Line ends for `str.splitlines` that are none for Python.
 UNUSUAL_LINE_ENDS = re.compile("[\x1c-\x1e\x85\u2028\u2029]")
 _FIRST_WORD = re.compile(r"[^\W\d]\w*")
+_ASSIGNS = re.compile(r"\s*=(?!=)")
 
 
 class PlainCells:
@@ -40,6 +41,8 @@ class PlainCells:
         shell, found = self._shell, _FIRST_WORD.match(line)
         if found is None:
             return not shell.autocall
+        if _ASSIGNS.match(line, found.end()):
+            return True  # IPython would call `exit`, and run a macro, instead of binding the name
         word = found[0]
         if shell.autocall or line.startswith(".", found.end()):
             return False
