@@ -178,3 +178,14 @@ def test_nothing_of_it_is_kept_in_memory(talk: Conversation) -> None:
         talk.ask("execute", code="big = Big(); seen.append(weakref.ref(big)); big", persist=False)
     talk.execute("gc.collect()")  # IPython remembers the last result
     assert talk.result("[ref() is None for ref in seen]") == [True, True, True]
+
+
+def test_futures_end_with_the_run_and_with_a_reset(fresh: Conversation) -> None:
+    looks, future = "def f(x: int): pass\ntype(f.__annotations__['x']).__name__", "from __future__ import annotations\n"
+    assert fresh.scratch_run(future + looks)["result"] == "str"
+    assert fresh.result(looks) == "type"
+    assert fresh.result(future + looks) == "str"
+    assert fresh.scratch_run(looks)["result"] == "str"
+    assert fresh.result(looks) == "str"
+    assert fresh.ask("reset")["ok"]
+    assert fresh.result(looks) == "type"

@@ -30,10 +30,13 @@ _REFUSE_LOOP = frozenset({"run", "run_until_complete", "run_forever", "Runner"})
 class CellCompiler(CachingCompiler):
     """IPython's compiler, with `Cell [n]` for the name and a trial of the whole cell."""
 
+    flags: int  # of `codeop.Compile`
+
     def __init__(self) -> None:
         super().__init__()
         # Meant for a prompt that asks for more lines: it hides what is wrong with an unclosed bracket.
         self.flags &= ~_ALLOW_INCOMPLETE_INPUT
+        self._flags_at_start = self.flags
         # The number of the execution that runs.
         self.running = sys.maxsize
         self._cell = ""
@@ -41,6 +44,10 @@ class CellCompiler(CachingCompiler):
         self._lines: list[str] = []
         # The code that a magic has parsed and is about to compile.
         self._parsed = ""
+
+    def forget_futures(self) -> None:
+        """Takes back what `from __future__ import` statements of cells have turned on."""
+        self.flags = self._flags_at_start
 
     def get_code_name(self, raw_code: str, transformed_code: str, number: int) -> str:
         """`Cell [n]`, n being the execution count, on which IPython counts before a cell runs another (`%%capture`)."""

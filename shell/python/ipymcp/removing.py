@@ -71,6 +71,7 @@ def reset(kernel: Kernel, args: dict[str, Any]) -> Answer:
         namespace.update(before)
         return answer | {"error": failure("reset_rebind_error", error, kernel.limits)}
     kernel.shell.lifetimes.note_reset(going, kernel.count)
+    kernel.shell.compile.forget_futures()
     names = sorted(str.__str__(key) for key in going if issubclass(type(key), str))
     return answer | {"ok": True, "removed": [cut(name, kernel.limits.text_chars)[0] for name in names]}
 

@@ -20,7 +20,7 @@ _MISSING: Any = object()
 
 
 class ScratchRun:
-    """A context that takes back what was bound in it: names, `In`, `Out` and the last values of IPython."""
+    """A context that takes back what was bound in it: names, `In`, `Out`, the last values of IPython, futures."""
 
     def __init__(self, shell: NamespaceShell) -> None:
         history, hook = shell.own_history, shell.displayhook
@@ -28,7 +28,11 @@ class ScratchRun:
         self._before = dict(self._namespace)
         self._inputs = [(inputs, list(inputs)) for inputs in (history.input_hist_parsed, history.input_hist_raw)]
         self._tables = [(table, dict(table)) for table in (history.output_hist, shell.user_ns_hidden)]
-        lasts = ((hook, ("_", "__", "___")), (history, ("_i", "_ii", "_iii", "_i00")))
+        lasts = (
+            (hook, ("_", "__", "___")),
+            (history, ("_i", "_ii", "_iii", "_i00")),
+            (shell.compile, ("flags",)),  # what imports from `__future__` turn on
+        )
         self._lasts = [(owner, name, getattr(owner, name)) for owner, names in lasts for name in names]
         self._builtins = _RunBuiltins()
 
