@@ -30,12 +30,16 @@ func (s *Shell) newInterrupter() *interrupter {
 	return &interrupter{shell: s, since: time.Now(), done: make(chan struct{})}
 }
 
-// end says that the work is over: from its return on, nothing is interrupted.
+// end says that the work is over: from its return on, nothing is interrupted. What work has left behind that an interrupt has ended, the
+// commands of a shell line for one, is interrupted, too.
 func (i *interrupter) end() {
 	i.mu.Lock()
 	i.over = true
 	i.mu.Unlock()
 	close(i.done)
+	if i.shell.hit && i.shell.children != nil {
+		i.shell.children(i.since)
+	}
 }
 
 // interruptUntilOver interrupts the work, again and again for code that catches the first KeyboardInterrupt, until it is over. What
@@ -83,7 +87,7 @@ func timedOut(limit time.Duration) *Interruption {
 const keyboardInterrupt = "KeyboardInterrupt"
 
 // ExplainInterruption reports whether an answer's error, which may be nil, comes from an interruption of the context that has
-// reached the ticket's code, and then puts the reason into it. Code may make any other exception of a KeyboardInterrupt: what it
+// ended the ticket's code, and then puts the reason into it. Code may make any other exception of a KeyboardInterrupt: what it
 // then fails with is the interruption's work all the same.
 func ExplainInterruption(ctx context.Context, t *Ticket, e *Error) bool {
 	var cause *Interruption

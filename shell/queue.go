@@ -24,7 +24,7 @@ type Ticket struct {
 	turn  chan struct{} // closed when the ticket reaches the front
 
 	execution *Execution // what it is used for, once its turn has come; nil where nobody can ask for that
-	hit       bool       // an interrupt has reached its operation's code; set when that is over
+	hit       bool       // an interrupt has ended its operation's code; set when that is over
 }
 
 func (q *queue) reserve() *Ticket {

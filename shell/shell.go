@@ -44,7 +44,7 @@ type Options struct {
 	Engine Engine
 	Output Output
 	Limits bounds.Limits
-	// InterruptChildren passes an interrupt that has not taken on to the children that were started since a moment; nil: to nobody.
+	// InterruptChildren passes an interrupt on to the processes that were started since a moment; nil: to nobody.
 	InterruptChildren func(since time.Time)
 	// Stack reads the main thread's Python stack, as faulthandler writes it; nil: nobody can.
 	Stack   func() string
@@ -72,7 +72,7 @@ type Shell struct {
 	told       json.RawMessage // what Python compares; used by the ticket whose turn it is
 	recording  *recording      // of the ticket whose turn it is; nil: nothing is recorded
 	asking     *asking         // of the ticket whose turn it is; nil: nobody can be asked
-	hit        bool            // an interrupt has reached the code of the ticket whose turn it is
+	hit        bool            // an interrupt has ended the code of the ticket whose turn it is
 	executions executions
 	files      files
 	background *bounds.Stream // output between operations; belongs to the ticket whose turn it is
@@ -249,7 +249,7 @@ func (s *Shell) exchange(op string, args, value any) error {
 type fromPython struct {
 	ID       int                             `json:"id"`
 	Value    any                             `json:"value"`       // a pointer to what the reply's is decoded into
-	Hit      bool                            `json:"interrupted"` // an interrupt has reached the code
+	Hit      bool                            `json:"interrupted"` // an interrupt has ended the code
 	Bindings json.RawMessage                 `json:"bindings"`
 	Fault    *struct{ Type, Message string } `json:"fault"`
 	Ask      *asked                          `json:"ask"`

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -88,6 +89,55 @@ func TestInterrupt_HoweverCodeEnds(t *testing.T) {
 		if !got.Interrupted || got.Status != want.status || e.Status != want.status || e.OK != (want.status == "ok") ||
 			want.errorType != "" && (e.Error.ErrorType != want.errorType || !strings.Contains(e.Error.Message, "by a call of interrupt")) {
 			t.Errorf("%s\ninterrupt answers %+v, the execution %+v, %+v", code, got, e, e.Error)
+		}
+	}
+}
+
+// What interrupted code has started ends with it, as at a terminal; what ignores SIGINT or has a session of its own lives on, and so does
+// what code has started that handles its interrupt.
+func TestInterrupt_EndsWhatTheCodeHasStarted(t *testing.T) {
+	t.Parallel()
+	s := connect(t, options{})
+	s.succeed("import os, subprocess, time")
+	file := filepath.Join(t.TempDir(), "pid")
+	const handled = "try:\n    time.sleep(600)\nexcept KeyboardInterrupt: pass"
+	script := filepath.Join(t.TempDir(), "child.sh")
+	writeFile(t, script, "echo $$ > "+file+"\nexec sleep 600\n")
+	sleeps := "sh " + script + "; true"
+	for code, lives := range map[string]bool{
+		"!(" + sleeps + ") | cat":                                                                 false,
+		"out = !(" + sleeps + ") | cat":                                                           false,
+		"%%bash\n" + sleeps:                                                                       false,
+		"os.system('(" + sleeps + "); true')":                                                     false,
+		"subprocess.run('(" + sleeps + ") | cat', shell=True)":                                    false,
+		"subprocess.Popen('" + sleeps + "', shell=True)\ntime.sleep(600)":                         false,
+		"subprocess.Popen('" + sleeps + "', shell=True)\n" + handled:                              true,
+		"subprocess.Popen('" + sleeps + "', shell=True, start_new_session=True)\ntime.sleep(600)": true,
+		"!sh " + script + " &\ntime.sleep(600)":                                                   true,
+		"subprocess.Popen('trap \"\" INT; " + sleeps + "', shell=True)\ntime.sleep(600)":          true,
+	} {
+		id := s.detached(code)
+		pid := 0
+		eventually(t, "the child", func() bool {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				return false
+			}
+			_, err = fmt.Sscan(string(text), &pid)
+			return err == nil
+		})
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.interrupt(id); !got.Interrupted {
+			t.Errorf("%s: interrupt answers %+v", code, got)
+		}
+		if !lives {
+			eventually(t, "the end of the child", func() bool { return !alive(pid) })
+		} else if s.works("the interrupted code"); !alive(pid) {
+			t.Errorf("%s: the child has ended", code)
+		} else if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -66,8 +66,8 @@ func (f *Family) End(grace time.Duration) int {
 // ticksPerSecond is the unit of start times in /proc, the same on every Linux.
 const ticksPerSecond = 100
 
-// Interrupt sends SIGINT to the children that this process has started since the given moment, as a terminal does to a whole foreground
-// group: C's system() ignores the signal while it waits for a child.
+// Interrupt sends SIGINT to the processes left behind that have begun since the given moment, as a terminal does to a whole foreground
+// group: C's system() ignores the signal while it waits for a child, and a shell waits for its commands.
 func (f *Family) Interrupt(since time.Time) {
 	var boot unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot); err != nil {
@@ -76,7 +76,7 @@ func (f *Family) Interrupt(since time.Time) {
 	// A tick earlier, because start times are rounded down.
 	earliest := (boot.Nano()-time.Since(since).Nanoseconds())*ticksPerSecond/int64(time.Second) - 1
 	for _, p := range f.find() {
-		if started, err := strconv.ParseInt(p.started, 10, 64); err == nil && p.parent == f.self && started >= earliest {
+		if started, err := strconv.ParseInt(p.started, 10, 64); err == nil && started >= earliest {
 			p.signal(unix.SIGINT)
 		}
 	}

@@ -110,14 +110,14 @@ func atoi(t *testing.T, text string) int {
 	return n
 }
 
-// TestInterrupt reaches only children that were started since the moment.
+// TestInterrupt reaches only processes that were started since the moment, children of children too.
 func TestInterrupt(t *testing.T) {
 	family, err := Mark([2]uint64{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	start := func() *exec.Cmd {
-		command := exec.Command("sleep", "60")
+		command := exec.Command("sh", "-c", "sleep 60; exit 3") // waits for its child
 		if err := command.Start(); err != nil {
 			t.Fatal(err)
 		}

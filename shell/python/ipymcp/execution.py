@@ -46,7 +46,7 @@ def execute(kernel: Kernel, args: dict[str, Any]) -> Answer:
     with nullcontext() if args.get("persist", True) else ScratchRun(kernel.shell):
         _run(kernel, code, answer)
     kernel.interrupts.done()
-    kernel.shell.lifetimes.note_bound(kernel.shell.own_module.__dict__)
+    kernel.shell.lifetimes.note_bound(kernel.namespace)
     kernel.leftovers.prune(kernel.namespace)
     return answer
 

@@ -139,7 +139,7 @@ class Server:
             if operation is None:
                 raise RequestError(0, f"operation {request['op']!r} is unknown, or comes before start")
             reply = {"id": number, "value": operation(request.get("args") or {})}
-            reply["interrupted"] = self._interrupts.raised > 0
+            reply["interrupted"] = self._interrupts.raised > 0 and _error_of(reply) is not None
             if self._kernel is not None:
                 changes = self._kernel.watched.changes
                 reply["bindings"] = self._foundation.steady(changes, self._kernel, request.get("tools"))
