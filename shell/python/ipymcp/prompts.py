@@ -23,8 +23,6 @@ NO_COMMANDS = (
     "or look at sys.last_value, the last error, and the frames of its traceback"
 )
 _NO_PROMPT: Any = object()
-# Loops of the standard library that ask for commands, by module.
-_LOOPS = {"cmd": "Cmd.cmdloop", "code": "code.interact"}
 
 
 def make_input(questions: Questions, is_ours: Callable[[Any], bool]) -> Callable[..., str]:
@@ -37,13 +35,15 @@ def make_input(questions: Questions, is_ours: Callable[[Any], bool]) -> Callable
         streams = [getattr(sys, name, None) for name in ("stdin", "stdout", "stderr")]
         if None in streams or not is_ours(streams[0]):
             return plain(*given)
-        if _commands_debugger(sys._getframe(1)):
-            raise RuntimeError(f"the debugger {NO_COMMANDS}")
+        caller = sys._getframe(1)
+        wants = _prompt_of(caller)
+        if wants:
+            raise RuntimeError(f"{wants} {NO_COMMANDS}")
         sys.audit("builtins.input", *given or (None,))
         _flush(streams[2])
-        # These loops take the end of input for one more command.
-        loop = _LOOPS.get(sys._getframe(1).f_globals.get("__name__", ""))
-        asker = _Asker(loop, RuntimeError) if loop else _Asker("input", EOFError)
+        # Such a loop takes the end of input for one more command.
+        is_loop = caller.f_globals.get("__name__") == "cmd"
+        asker = _Asker("Cmd.cmdloop", RuntimeError) if is_loop else _Asker("input", EOFError)
         answer = asker.ask(questions, str(*given), streams[1], secret=False)
         sys.audit("builtins.input/result", answer)
         return answer
@@ -89,11 +89,11 @@ def _flush(stream: Any) -> None:
         stream.flush()
 
 
-def _commands_debugger(frame: FrameType) -> bool:
-    """Whether the caller is a debugger that wants its next command. It needs a terminal, not a question for each."""
+def _prompt_of(frame: FrameType) -> str:
+    """What wants its next command, where the caller is one that needs a terminal and not a question for each."""
+    caller = frame.f_globals.get("__name__")
+    if caller == "code":
+        return "the interactive console"
     debuggers = sys.modules.get("bdb")
-    return (
-        debuggers is not None
-        and frame.f_globals.get("__name__") == "cmd"
-        and isinstance(frame.f_locals.get("self"), debuggers.Bdb)
-    )
+    is_debugger = debuggers is not None and isinstance(frame.f_locals.get("self"), debuggers.Bdb)
+    return "the debugger" if caller == "cmd" and is_debugger else ""
