@@ -139,6 +139,7 @@ def test_nothing_ordinary_counts_as_broken(fresh: Conversation) -> None:
         "logging.basicConfig(force=True)\nthreading.Thread(target=print).start()\nsys.settrace(lambda *a: None)",
         "sys.path = ['/x', *sys.path, '/y']\nsys.argv = ['a']\nsys.ps1 = '> '\nsys.setrecursionlimit(5000)",
         "import xml.dom.minidom, urllib.request, unittest, doctest, sqlite3, email, concurrent.futures",
+        "import importlib, json, colorsys\nimportlib.reload(json)\nimportlib.reload(json.encoder)",
         "class F:\n    def find_spec(self, *a): return None\nsys.meta_path.append(F())",
         "%load_ext autoreload\n%autoreload 2\n%precision 3\n%xmode Plain\n%alias ll ls\n%who\n!true",
         "get_ipython().events.register('pre_run_cell', lambda *a: None)\nget_ipython().run_cell('1')",
@@ -147,6 +148,7 @@ def test_nothing_ordinary_counts_as_broken(fresh: Conversation) -> None:
         "raise SystemExit",
     ):
         fresh.execute(code)
+    fresh.ask("reload", modules=["json", "calendar"], refresh=False)
     fresh.ask("reset")
     assert "put back" not in fresh.stderr()
 

@@ -70,17 +70,26 @@ def _make_difference() -> Callable[[str, Mapping[str, Any], Mapping[str, Any]], 
     unset = (type(None),)
     changing = (type(None), str, int, bool, float, tuple)  # of the shell and its parts
 
+    def is_renewed(found: Any, value: Any) -> bool:
+        """Whether a reload put it there: then it has the same names, or its class has."""
+        if not hasattr(value, "__qualname__"):
+            found, value = type(found), type(value)
+        try:
+            return bool((found.__module__, found.__qualname__) == (value.__module__, value.__qualname__))
+        except BaseException:  # an object of the user's may raise anything
+            return False
+
     def difference(where: str, now: Mapping[str, Any], at_start: Mapping[str, Any]) -> Iterator[str]:
         for name, value in at_start.items():
             found = now.get(name, missing)
             if found is value or f"{where}.{name}" in trapped:
                 continue
-            # For functions, classes and modules, and for what imports go by, another one of the same type will not do.
-            firm = callable(value) or issubclass(type(value), module_type)
+            # For these, another one of the same type will not do.
+            firm = issubclass(type(value), module_type)
             firm = firm or (where == "sys" and name in ("modules", "meta_path", "path_hooks"))
             may_change = changing if where.startswith("get_ipython()") else unset
             strange = type(found) is not type(value) and type(value) not in may_change
-            if firm or found is missing or strange:
+            if found is missing or firm or ((callable(value) or strange) and not is_renewed(found, value)):
                 yield name
 
     return difference
