@@ -35,6 +35,7 @@ func (s *Shell) record(id string) *recording {
 	r := &recording{id: id}
 	for i, stream := range []**bounds.Stream{&r.stdout, &r.stderr} {
 		r.spools[i] = bounds.NewSpool(s.scratch, s.limits.SpoolBytes)
+		r.spools[i].Keep = s.keep
 		*stream = bounds.NewStream(s.limits.TextChars, r.spools[i])
 	}
 	return r

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -47,7 +48,9 @@ type Options struct {
 	// InterruptChildren passes an interrupt on to the processes that were started since a moment; nil: to nobody.
 	InterruptChildren func(since time.Time)
 	// Stack reads the main thread's Python stack, as faulthandler writes it; nil: nobody can.
-	Stack   func() string
+	Stack func() string
+	// Keep keeps an open file from user code until the returned function is called; nil: nobody has to.
+	Keep    func(*os.File) (release func())
 	Scratch string // private directory for spools and what IPython writes; the caller removes it at the end
 }
 
@@ -59,7 +62,8 @@ type Shell struct {
 	scratch string
 	// children interrupts what was started since a moment; may be nil.
 	children func(since time.Time)
-	stack    func() string // may be nil
+	stack    func() string                   // may be nil
+	keep     func(*os.File) (release func()) // may be nil
 
 	queue   queue
 	starts  *Ticket       // the first ticket, until Start ends
@@ -81,7 +85,7 @@ type Shell struct {
 // New makes the shell and opens its queue. Operations wait until Start has run.
 func New(o Options) *Shell {
 	s := &Shell{engine: o.Engine, output: o.Output, limits: o.Limits, scratch: o.Scratch, children: o.InterruptChildren}
-	s.stack, s.up = o.Stack, make(chan struct{})
+	s.stack, s.keep, s.up = o.Stack, o.Keep, make(chan struct{})
 	s.files.directory, s.files.limit = o.Scratch, maxFileBytes
 	s.starts = s.queue.reserve()
 	s.background = bounds.NewStream(s.limits.TextChars, nil)

@@ -1,6 +1,9 @@
 package tests
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // overDescriptors do something to every descriptor that the server may have open.
 var overDescriptors = map[string]string{
@@ -46,6 +49,23 @@ func TestDescriptors_OfTheServer(t *testing.T) {
 			s.endsBy(s.closeInput)
 		})
 	}
+}
+
+// The files that keep long output are the server's, too, for as long as they are open.
+func TestDescriptors_OfKeptOutput(t *testing.T) {
+	t.Parallel()
+	s := connect(t, options{})
+	e := s.succeed("import os\nfor n in range(20000): print(n)")
+	s.succeed("mine = []\nfor n in range(3): os.closerange(3, 1024)\nmine = [open(os.path.join(os.environ['TMPDIR'], str(n)), 'w+') for n in range(50)]")
+	page := s.call("read_output", map[string]any{"execution_id": *e.ExecutionID, "stream": "stdout", "offset": 48890})
+	if !strings.Contains(string(page.Structured), `"text":"10000\n10001\n`) {
+		t.Errorf("the output was not kept: %.300s", page.Structured)
+	}
+	// Beyond the number of executions that are kept, the files are closed; the descriptors are anybody's then.
+	for range 60 {
+		s.succeed("for n in range(20000): print(n)")
+	}
+	s.equals("for f in mine: f.write('mine'); f.seek(0)\nsaid = {f.read() for f in mine}\nfor f in mine: os.remove(f.name); f.close()\nsorted(said)", `["mine"]`)
 }
 
 // Descriptors that the client passed on are user code's.

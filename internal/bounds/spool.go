@@ -24,17 +24,21 @@ var (
 // Spool keeps the text of one stream up to a limit: a small text in memory, a larger one in a file. All methods may be
 // called from any goroutine; reads do not wait for each other.
 type Spool struct {
+	// Keep, if set before the first Write, is told of the file, and returns what is called before that is closed.
+	Keep func(*os.File) (release func())
+
 	directory string
 	limit     int64 // bytes
 
-	mu     sync.RWMutex // guards everything below
-	memory []byte       // the text, while there is no file
-	file   *os.File
-	size   int64   // bytes kept
-	runes  int64   // characters kept
-	index  []int64 // byte offset of every indexStep-th character that is kept or comes next
-	err    error   // why nothing more is kept: the limit is reached, or the disk refused
-	closed bool
+	mu      sync.RWMutex // guards everything below
+	memory  []byte       // the text, while there is no file
+	file    *os.File
+	release func()  // of Keep's
+	size    int64   // bytes kept
+	runes   int64   // characters kept
+	index   []int64 // byte offset of every indexStep-th character that is kept or comes next
+	err     error   // why nothing more is kept: the limit is reached, or the disk refused
+	closed  bool
 }
 
 // NewSpool makes a spool that keeps up to limit bytes, in a file below the directory where they are many. Its owner
@@ -95,6 +99,9 @@ func (s *Spool) createLocked() error {
 		return errors.Join(err, file.Close(), os.Remove(file.Name()))
 	}
 	s.file, s.memory = file, nil
+	if s.Keep != nil {
+		s.release = s.Keep(file)
+	}
 	return nil
 }
 
@@ -169,5 +176,8 @@ func (s *Spool) Close() error {
 	}
 	file := s.file
 	s.file = nil
+	if s.release != nil {
+		s.release()
+	}
 	return errors.Join(file.Close(), os.Remove(file.Name()))
 }

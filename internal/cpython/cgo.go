@@ -13,6 +13,7 @@ import "C"
 
 import (
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"unsafe"
@@ -102,6 +103,13 @@ func Protect(channel *Channel, lent ...int) {
 		numbers[i] = C.int(fd)
 	}
 	C.protect_descriptors(C.int(channel.python), &numbers[0], C.int(len(lent)))
+}
+
+// Hide does the same for a file that is opened later, until reveal is called, which has to come before it is closed.
+func Hide(file *os.File) (reveal func()) {
+	fd := C.int(file.Fd())
+	C.protect_hide(fd)
+	return func() { C.protect_release(fd) }
 }
 
 // FlushC flushes the C library's buffer of stdout, into which C extensions may have written.
