@@ -210,3 +210,13 @@ def test_one_interruption_ends_all_representations(shared: Conversation) -> None
         answer = shared.answer()
         assert shared.stdout().count("ready") == before + 1
         assert op == "execute" or answer["error"]["error_type"] == "KeyboardInterrupt"
+
+
+def test_a_value_is_the_same_when_an_interruption_comes_while_it_is_translated(fresh: Conversation) -> None:
+    chance = random.Random(5)
+    for _ in range(60):
+        fresh.send("execute", code="[[0] * 100] * 100")
+        time.sleep(chance.random() * 0.01)
+        fresh.interrupt()
+        answer = fresh.answer()
+        assert not answer["ok"] or len(answer["result"]) == 100

@@ -18,6 +18,7 @@ import threading
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from types import FrameType
 from typing import Any, TypeVar
 
@@ -105,6 +106,10 @@ class Interrupts:
             self._armed = before
             self._cancel = cancel_before
 
+    def run_own(self, code: Callable[..., T], *arguments: Any) -> T:
+        """Calls our own code, which may call methods of the user's; an interruption raises in those alone."""
+        return self.run_on_loop(partial(code, *arguments), _forget)
+
     def shield(self, code: Callable[..., T], *arguments: Any) -> T:
         """Calls our own code that user code has called; an interruption raises behind it, or in a `run` within it."""
         before, cancel_before = self._armed, self._cancel
@@ -171,7 +176,7 @@ class Interrupts:
 
     def divert(self, error: BaseException, report: Callable[[BaseException], None]) -> None:
         """Ends the coroutine that is waited for with the error, or else reports that."""
-        if self._armed and self._cancel is not None:
+        if self._armed and self._cancel not in (None, _forget):
             self._cancel(error)
         else:
             with suppress(BaseException):  # it runs code of the exception's and writes to the user's stream
@@ -209,6 +214,10 @@ class Interrupts:
         if self._hog_timer is not None:
             self._prodding = True
             signal.pthread_kill(main_thread, INTERRUPT)
+
+
+def _forget(_: BaseException) -> None:
+    """What comes between the user's methods concerns nobody."""
 
 
 class _Tracing:

@@ -55,7 +55,7 @@ def _essence(text: str) -> str:
 
 def _translated(kernel: Kernel, value: Any) -> tuple[Any, bool, bool]:
     try:
-        return kernel.interrupts.run(_json_or_opaque, value, kernel.limits)
+        return kernel.interrupts.run_own(_json_or_opaque, value, kernel.limits)
     except BaseException as error:  # interrupted, or out of memory, in our own code
         result = {
             "json_compatible": False,
