@@ -37,6 +37,21 @@ func (s *server) whole(execution, stream string) string {
 	}
 }
 
+// A page behind the end says so, and not that there was no output.
+func TestOutput_BehindTheEnd(t *testing.T) {
+	t.Parallel()
+	s := connect(t, options{})
+	id := *s.succeed("print('abc')").ExecutionID
+	for stream, want := range map[string]string{
+		"stdout": "[nothing is left from offset=9 on: 4 of 4 characters can be read]",
+		"stderr": "nothing was printed",
+	} {
+		if text := s.call("read_output", map[string]any{"execution_id": id, "stream": stream, "offset": 9}).text(); text != want {
+			t.Errorf("%s: %s", stream, text)
+		}
+	}
+}
+
 // A cut stream keeps exactly the allowed number of characters, half of them from each end, around a marker that is not
 // counted and says how to read the rest; the number left out is exact; the whole text can be paged.
 func TestOutput_Cut(t *testing.T) {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"fmt"
 
 	"ipython-mcp/shell"
 )
@@ -52,6 +53,9 @@ func renderOutputPage(a shell.OutputPage) string {
 	p.failed(a.Error)
 	if a.NextOffset != nil {
 		p.addf("[%d of %d characters; go on with offset=%d]", *a.NextOffset, a.TotalChars, *a.NextOffset)
+	}
+	if a.TotalChars > 0 {
+		return p.or(fmt.Sprintf("[nothing is left from offset=%d on: %d of %d characters can be read]", a.Offset, a.SpooledChars, a.TotalChars))
 	}
 	return p.or("nothing was printed")
 }
