@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"ipython-mcp/internal/pictures"
 )
@@ -17,9 +18,13 @@ import (
 const (
 	// sketchedImages is how many images an answer has whose code still runs: the newest. The model may look often.
 	sketchedImages = 4
-	// sketchedBytes is what they may take when they are decoded. The answer has a clock to keep.
+	// sketchedBytes is what they may take when they are decoded, and sketchedTime how long, the wait for pictures of other answers
+	// included. The answer has a clock to keep.
 	sketchedBytes = 64 << 20
+	sketchedTime  = time.Second
 )
+
+var errSketchTakesLong = errors.New("making it takes too long")
 
 // sketch is a display of code that runs, as Python writes it to a file.
 type sketch struct {
@@ -52,11 +57,13 @@ func (r *recording) sketched() (found sketched) {
 	}
 	newest := withImage[max(0, len(withImage)-sketchedImages):]
 	budget := pictures.Budget{Bytes: sketchedBytes}
+	ctx, cancel := context.WithTimeoutCause(context.Background(), sketchedTime, errSketchTakesLong)
+	defer cancel()
 	err := fill(found.displays, &found.part, func(p Payload) string {
 		if !strings.HasPrefix(p.MIME, "image/") || !slices.Contains(newest, p.Display) {
 			return later(p, "")
 		}
-		picture, err := pictures.Load(context.Background(), filepath.Join(r.scratch, filepath.Base(p.File)), &budget)
+		picture, err := pictures.Load(ctx, filepath.Join(r.scratch, filepath.Base(p.File)), &budget)
 		switch {
 		case errors.Is(err, os.ErrNotExist): // replaced since
 			return later(p, "")
