@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import gc
 import linecache
 import re
+from typing import Any
 
 import pytest
 
@@ -159,12 +161,48 @@ def test_what_a_timed_cell_defines_has_its_source(shared: Conversation) -> None:
     assert shared.result("import inspect; inspect.getsource(defined)") == "def defined():\n    return 1\n"
 
 
-def test_sources_of_old_cells_go_unless_they_define_something() -> None:
+def test_sources_of_old_cells_go_when_nothing_of_theirs_lives() -> None:
     compiler = CellCompiler()
-    compiler.cache("def kept(): pass", 1)
-    compiler.cache("1 + 1", 2)
-    for number in range(3, 1100):
+    kept: dict[int, dict[str, Any]] = {}
+
+    def run(number: int, source: str) -> None:
+        name = compiler.cache(source, number)
+        kept[number] = {}
+        exec(compiler(compiler.ast_parse(source, name), name, "exec"), kept[number])
+
+    def present() -> list[int]:
+        return [number for number in range(1, 7) if f"Cell [{number}]" in linecache.cache]
+
+    run(1, "def f(): pass\nx = 1")
+    run(2, "x = 1")
+    run(3, "class C:\n    def method(self): return lambda: 1\nx = 1")
+    run(4, "def g(): pass\nx = 1")
+    run(5, "class Empty: pass\nx = 1")
+    run(6, "h = [lambda: 1 for _ in range(2)]\nx = 1")
+    kept[4].clear()
+    inner = kept[3]["C"]().method()
+    kept[3].clear()
+    for number in range(7, 1100):
         compiler.cache("1 + 1", number)
-    assert "Cell [1]" in linecache.cache
-    assert "Cell [2]" not in linecache.cache
-    assert "Cell [1099]" in linecache.cache
+    assert present() == [1, 3, 6]
+    kept[1].clear()
+    del inner
+    gc.collect()
+    for number in range(1100, 1110):
+        compiler.cache("1 + 1", number)
+    assert present() == [6]
+    assert "Cell [1109]" in linecache.cache
+    assert len(compiler._filename_map) < 1010
+
+
+def test_sources_of_expressions_and_magics_are_kept_as_long_as_their_functions(fresh: Conversation) -> None:
+    fresh.execute("functions = []")
+    fresh.execute("functions.append(lambda: 'of an expression')")
+    fresh.execute("%%time\ndef timed():\n    return 1\n")
+    fresh.execute("%%capture\ndef captured():\n    return 1\n")
+    for _ in range(1010):
+        fresh.execute("1 + 1")
+    assert "of an expression" in fresh.result("import inspect; inspect.getsource(functions[0])")
+    assert "def timed" in fresh.result("inspect.getsource(timed)")
+    assert "def captured" in fresh.result("inspect.getsource(captured)")
+    assert fresh.result("import linecache; sum(name.startswith('Cell [') for name in linecache.cache)") < 1010

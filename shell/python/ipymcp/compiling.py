@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import linecache
 import sys
 import warnings
 from typing import Any
@@ -11,15 +10,13 @@ from typing import Any
 from IPython.core.compilerop import CachingCompiler
 
 from ipymcp.expressions import compiled
+from ipymcp.sources import DEFINES, Sources
 from ipymcp.text import escape
 
 # The flag of that name in CPython's C API and in `codeop`, the same number in every version.
 _ALLOW_INCOMPLETE_INPUT = 0x4000
 # Characters of a cell that the compiler can take however it is nested.
 _SHORT = 200
-# Cells whose source is kept in any case, and what keeps it longer.
-_KEPT_SOURCES = 1000
-_DEFINES = ("def ", "class ", "lambda")
 # What `%time` and `%timeit` call the code that they compile.
 _OF_MAGICS = frozenset({"<timed eval>", "<timed exec>", "<magic-timeit>"})
 # Calls that need a running loop, and calls that refuse one.
@@ -37,6 +34,7 @@ class CellCompiler(CachingCompiler):
         # Meant for a prompt that asks for more lines: it hides what is wrong with an unclosed bracket.
         self.flags &= ~_ALLOW_INCOMPLETE_INPUT
         self._flags_at_start = self.flags
+        self._sources = Sources(self._filename_map)
         # The number of the execution that runs.
         self.running = sys.maxsize
         self._cell = ""
@@ -54,10 +52,7 @@ class CellCompiler(CachingCompiler):
         return f"Cell [{number}]" if number <= self.running else f"Cell [{self.running}], inner"
 
     def cache(self, transformed_code: str, number: int = 0, raw_code: str | None = None) -> str:
-        """Keeps the source of a cell for tracebacks and `inspect`, and lets that of old cells go.
-
-        Functions may outlive their cell by far: sources that define something stay.
-        """
+        """Keeps the source of a cell for tracebacks and `inspect`, and lets that of old cells go."""
         sent = transformed_code if raw_code is None else raw_code
         is_magic = sent.lstrip().startswith("%%")
         if is_magic:
@@ -68,11 +63,7 @@ class CellCompiler(CachingCompiler):
             transformed_code = sent
         name: str = super().cache(transformed_code, number, raw_code)
         self._cell = name
-        old = self.get_code_name("", "", number - _KEPT_SOURCES)
-        self._filename_map.pop(old, None)
-        entry: Any = linecache.cache.get(old)
-        if entry is not None and not any(map(_defines, entry[2])):
-            del linecache.cache[old]
+        self._sources.add(name)
         return name
 
     def __call__(self, source: Any, filename: str, symbol: str, *flags: Any) -> Any:
@@ -80,7 +71,10 @@ class CellCompiler(CachingCompiler):
         before = self._lines_before() if filename in _OF_MAGICS else None
         if before is not None:
             source, filename = ast.increment_lineno(source, before), self._cell
-        return super().__call__(source, filename, symbol, *flags)
+        code = super().__call__(source, filename, symbol, *flags)
+        if filename == self._cell:
+            self._sources.note(filename, code)
+        return code
 
     def _lines_before(self) -> int | None:
         """How many lines of the cell come before what a magic has parsed; None where that is no part of it."""
@@ -102,6 +96,7 @@ class CellCompiler(CachingCompiler):
         """
         expression = compiled(source, filename, self.flags) if filename == self._cell else None
         if expression is not None:
+            self._sources.note(filename, expression.code)
             return expression
         try:
             tree: ast.AST = super().ast_parse(source, filename, symbol)
@@ -124,7 +119,7 @@ class CellCompiler(CachingCompiler):
 
 
 def _defines(source: str) -> bool:
-    return any(word in source for word in _DEFINES)
+    return any(word in source for word in DEFINES)
 
 
 def _is_lone_surrogate_text(node: ast.stmt) -> bool:
