@@ -1,6 +1,8 @@
 package tests
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -242,5 +244,18 @@ func TestHostile_ThreadsThatPrintForEver(t *testing.T) {
 	}
 	if grown := resident(t, s.command.Process.Pid) - before; grown > 32<<20 {
 		t.Errorf("memory grew by %d bytes", grown)
+	}
+}
+
+// What limits the time of code throws an exception at its thread, which may come too late, when nothing runs.
+func TestHostile_ExceptionFromAnotherThread(t *testing.T) {
+	t.Parallel()
+	s := connect(t, options{})
+	s.succeed("import ctypes, os, threading\nmain = threading.main_thread().ident\nflag = os.path.join(os.environ['TMPDIR'], 'thrown')\n" +
+		"def throw():\n    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(main), ctypes.py_object(TimeoutError)); open(flag, 'w').close()")
+	for range 20 {
+		s.succeed("threading.Timer(0.02, throw).start()")
+		eventually(t, "the exception", func() bool { return os.Remove(filepath.Join(s.tmp, "thrown")) == nil })
+		s.works("the exception")
 	}
 }

@@ -36,7 +36,7 @@ typedef struct {
 	void *slots, *traverse, *clear, *release;
 } module_definition;
 
-enum { ONE_ARGUMENT = 0x0008, FAST_CALL = 0x0080, STABLE_ABI = 3 };
+enum { ONE_ARGUMENT = 0x0008, FAST_CALL = 0x0080, STABLE_ABI = 3, ATTEMPTS = 10 };
 
 static struct {
 	int (*append_inittab)(const char *name, object *(*init)(void));
@@ -99,7 +99,7 @@ int module_load(void *handle) {
 }
 
 /* lend(serve, descriptor): the thread runs what waits for it in Go. serve takes the bytes of a request and returns those of the reply,
- * and the descriptor for which to wait then. */
+ * and the descriptor for which to wait then. Where it fails, it is called with the same object again. */
 static object *lend(object *module, object *const *arguments, py_size count) {
 	(void)module;
 	(void)count;
@@ -148,10 +148,20 @@ static int take_reply(object *result, char **reply, size_t *size, int *descripto
 	return 0;
 }
 
+/* An exception that another thread throws at this one may come before serve has begun, or behind its end. serve knows whether it had begun. */
+static object *call_serve(object *request) {
+	object *result = NULL;
+	for (int attempt = 0; attempt < ATTEMPTS && result == NULL && getpid() == process; attempt++) {
+		python.clear_error();
+		result = python.call(serve, request, NULL);
+	}
+	return result;
+}
+
 int module_dispatch(const char *request, size_t length, char **reply, size_t *size, int *descriptor) {
 	python.restore_thread(state);
 	object *argument = python.bytes(request, (py_size)length);
-	object *result = argument != NULL ? python.call(serve, argument, NULL) : NULL;
+	object *result = argument != NULL ? call_serve(argument) : NULL;
 	if (getpid() != process) {
 		_exit(EXIT_FAILURE); /* a forked child: Go's runtime does not live in it */
 	}

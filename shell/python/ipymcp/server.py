@@ -41,6 +41,7 @@ class Server:
         self._forks = ForkGuard(self._channel, self._event_loop, self._streams)
         self._endings = (ChannelClosedError,)
         self._unanswered: Any = None  # the id of the request that is being answered
+        self._taken: bytes | None = None  # the last request that came on the lent thread
         self._kernel: Kernel | None = None
         self._operations: dict[str, Operation] = {"start": self._start}
 
@@ -98,7 +99,13 @@ class Server:
             embedding.lend(self._serve_lent, self._event_loop.awaited())
 
     def _serve_lent(self, frame: bytes) -> tuple[bytes, int]:
-        """The reply to a request that comes on the lent thread, and the descriptor for which this thread waits then."""
+        """The reply to a request that comes on the lent thread, and the descriptor for which this thread waits then.
+
+        The same frame again says that the reply did not arrive.
+        """
+        before, self._taken = self._taken, frame
+        if before is frame:
+            return encode(_lost(decode(frame).get("id"))), self._event_loop.awaited()
         self._channel.emit = embedding.emit
         try:
             return self._lent_reply(frame), self._event_loop.awaited()
