@@ -78,6 +78,12 @@ BREAKS = {
     "tracing": "import sys, threading\ndef spy(*a): 1/0\nsys.settrace(spy); sys.setprofile(spy)",
     "garbage collection": "import gc\ndef spy(*a): 1/0\ngc.callbacks.append(spy); gc.set_threshold(1)",
     "switching": "import sys\nsys.setswitchinterval(1e-9); sys.set_int_max_str_digits(640)",
+    "a thread that keeps the GIL": "import sys, threading\nsys.setswitchinterval(1e9)\n"
+    "threading.Thread(target=lambda: exec('while not done: pass', {'done': []}), daemon=True).start()",
+    "the loop's selector": "import asyncio\nasyncio.get_event_loop()._selector.close()",
+    "the loop's callbacks": "import asyncio\nasyncio.get_event_loop()._ready = None",
+    "the stream's methods": "import sys\nsys.stdout.write = sys.stderr.flush = lambda *a: 1/0",
+    "magics": "get_ipython().magics_manager.magics.clear()",
     "the locale": "import locale\nlocale.setlocale(locale.LC_ALL, 'C')",
     "the environment": "import os\nos.environ.clear()",
     "warnings": "import warnings\nwarnings.simplefilter('error')",

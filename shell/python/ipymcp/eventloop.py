@@ -11,6 +11,7 @@ import asyncio
 # By name, here and below: user code, and what makes everything cooperative, may replace what the modules hold.
 from asyncio import CancelledError, all_tasks, set_event_loop, wait, wait_for
 from asyncio.events import _set_running_loop
+from collections import deque
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from functools import partial
@@ -93,7 +94,7 @@ class EventLoop:
         """
         if self._loop.is_running():
             _set_running_loop(None)
-        elif self._loop.is_closed() or _has_descriptors(self._loop):
+        elif self._loop.is_closed() or _is_whole(self._loop):
             return
         else:
             self._robbed.append(self._loop)
@@ -160,14 +161,14 @@ def _is_readable(descriptor: int) -> bool:
     return bool(readable.poll(0))
 
 
-def _has_descriptors(loop: Any) -> bool:
-    """Whether what the loop waits with, and is woken by, is still there."""
+def _is_whole(loop: Any) -> bool:
+    """Whether what the loop waits with, and is woken by, is still there, and what it has to do."""
     try:
         loop._selector._selector.poll(0, 1)
         loop._csock.getpeername()
-    except OSError:
+        return type(loop._ready) is deque and type(loop._scheduled) is list
+    except (OSError, ValueError, AttributeError):
         return False
-    return True
 
 
 def _has_work(loop: Any) -> bool:

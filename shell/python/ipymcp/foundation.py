@@ -50,6 +50,7 @@ class Foundation:
         self._repair = repairs.repairer(
             repairs.holders((*modules.items(), *_classes(modules), *_parts(shell).items())),
             repairs.table(_SHELL, shell._trait_values),
+            repairs.table(f"{_SHELL}.magics_manager.magics", shell.magics_manager.magics),
             repairs.loaded(modules, _PACKAGES),
             *(repairs.order(f"sys.{name}", partial(vars(sys).get, name)) for name in ("meta_path", "path_hooks")),
             repairs.path(),

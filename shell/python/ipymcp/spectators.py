@@ -1,4 +1,4 @@
-"""Audit hooks and monitoring callbacks of user code: what they raise reaches user code alone. Main thread.
+"""Audit hooks and monitoring callbacks of user code, and other threads, keep to user code. Main thread.
 
 A hook can never be taken away again, and CPython asks it about nearly everything; a callback of `sys.monitoring` is
 told of every line, ours included. Both are wrapped on their way in.
@@ -16,11 +16,18 @@ from ipymcp.frames import is_library, is_machinery
 from ipymcp.interrupts import Interrupts
 from ipymcp.raised import traceback_of
 
+_LONGEST = 0.1  # seconds that a thread may keep the GIL
+
 
 def guard(interrupts: Interrupts) -> None:
     """Wraps what hooks and callbacks there will be. Call it once."""
     add = sys.addaudithook
     vars(sys)["addaudithook"] = functools.wraps(add)(lambda hook: add(_guarded_hook(hook, interrupts)))
+    set_interval = sys.setswitchinterval
+    # Another thread may keep the main thread waiting for so long that nothing could even be interrupted.
+    vars(sys)["setswitchinterval"] = functools.wraps(set_interval)(
+        lambda interval: set_interval(min(interval, _LONGEST))
+    )
     if sys.version_info < (3, 12):
         return
     register = sys.monitoring.register_callback

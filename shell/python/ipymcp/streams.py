@@ -150,6 +150,9 @@ def _open(descriptor: int) -> Any:
 
 
 def _usable(stream: Any, descriptor: int) -> bool:
+    own = vars(stream)  # where user code may hide methods; a `write` of C is what `_give_up` leaves
+    if "flush" in own or type(own.get("write", print)) is not type(print):
+        return False
     try:
         return not stream.closed and stream.fileno() == descriptor and stream.encoding == "utf-8"
     except (ValueError, OSError, AttributeError):  # detached, or closed beneath
