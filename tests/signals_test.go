@@ -33,6 +33,9 @@ func TestSignals_DefaultsFromWithin(t *testing.T) {
 		s.succeed(code)
 		s.works(code)
 	}
+	// Nor where a child sends it.
+	s.succeed("import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'import os\\nfor n in (10, 12, 13, 14, 29, 30, 34, 64): os.kill(os.getppid(), n)'])")
+	s.works("signals of a child")
 	// A child dies of them as ever.
 	s.equals("pid = os.fork()\nif not pid: os.kill(os.getpid(), signal.SIGUSR1); os._exit(0)\nos.WTERMSIG(os.waitpid(pid, 0)[1])", "10")
 }

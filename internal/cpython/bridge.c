@@ -157,10 +157,8 @@ static int is_guarded(int number) {
 			return 1;
 		}
 	}
-	return number > SIGRTMIN && number <= SIGRTMAX; /* the first is Go's own */
+	return number >= SIGRTMIN && number <= SIGRTMAX;
 }
-
-static int asks_for_end(int number) { return number == SIGINT || number == SIGTERM || number == SIGHUP; }
 
 static int keep_ignoring_hangup; /* the server was started by nohup */
 
@@ -197,26 +195,14 @@ static int is_handled(int number) {
 	return function != (uintptr_t)SIG_DFL && function != (uintptr_t)SIG_IGN && function != atomic_load(&go_handler);
 }
 
-/* Whether this process caused the signal. Of those that do not ask for the end, what the kernel sends is a consequence: of a timer, a limit, a
- * pipe. */
-static int comes_from_within(int number, const siginfo_t *info) {
-	if (info->si_code == SI_USER || info->si_code == SI_TKILL || info->si_code == SI_QUEUE) {
-		return info->si_pid == atomic_load(&server_pid);
-	}
-	return !asks_for_end(number);
-}
-
-/* Whether the signal is to end the server. One from elsewhere is, unless it only interrupts, or user code handles it and it is none that asks for
- * the end. From within, SIGTERM and SIGHUP are where user code lets them do what they do by default. */
+/* Whether the signal is to end the server. One from elsewhere is, if that is what it asks for. From within, SIGTERM and SIGHUP are where user code
+ * lets them do what they do by default. */
 static int ends_server(int number, int own) {
-	if (number == INTERRUPT) {
-		return 0;
-	}
+	int by_default = !is_handled(number) && atomic_load(&chained[number].function) != (uintptr_t)SIG_IGN;
 	if (own) {
-		return asks_for_end(number) && number != SIGINT && !is_handled(number) &&
-			atomic_load(&chained[number].function) != (uintptr_t)SIG_IGN;
+		return by_default && (number == SIGTERM || number == SIGHUP);
 	}
-	return asks_for_end(number) || (!is_handled(number) && atomic_load(&chained[number].function) != (uintptr_t)SIG_IGN);
+	return number == SIGINT || number == SIGTERM || number == SIGHUP || (by_default && number == SIGQUIT);
 }
 
 /* The routing handler. Async-signal-safe. A signal reaches user code's handler, but for a SIGINT from elsewhere. Where that is the default, which
@@ -228,7 +214,7 @@ static void route(int number, siginfo_t *info, void *context) {
 		errno = saved;
 		return;
 	}
-	int own = comes_from_within(number, info);
+	int own = info->si_code <= 0 && info->si_pid == atomic_load(&server_pid);
 	if (ends_server(number, own)) {
 		report(number);
 	}

@@ -17,9 +17,9 @@
 // # Signals
 //
 // Signals that end a process by default, and the interrupt (SIGSTKFLT), go through a handler of this package ([GuardSignals]). SIGINT, SIGTERM
-// and SIGHUP from another process are reported on a pipe and end the server, whatever handlers user code installed; so are the others where
-// nothing handles them. What this process sends itself, or brings about (a timer, a broken pipe), goes to user code's handler, and does nothing where
-// there is none, except that SIGTERM and SIGHUP end the server. The interrupt's handler cannot be replaced. The few signals that Go's
+// and SIGHUP from another process are reported on a pipe and end the server, whatever handlers user code installed; so is SIGQUIT where
+// nothing handles it. Everything else goes to user code's handler, and does nothing where there is none, except that SIGTERM and SIGHUP that this
+// process sends itself end the server. The interrupt's handler cannot be replaced. The few signals that Go's
 // runtime needs stay its own; the others have their default when CPython starts. Go's threads block those that programs wait for, so that only
 // Python's take them. A forked child gets default handlers back. [StackSignal] asks for the Python stack ([Stacks]).
 //
