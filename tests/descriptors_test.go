@@ -68,6 +68,17 @@ func TestDescriptors_OfKeptOutput(t *testing.T) {
 	s.equals("for f in mine: f.write('mine'); f.seek(0)\nsaid = {f.read() for f in mine}\nfor f in mine: os.remove(f.name); f.close()\nsorted(said)", `["mine"]`)
 }
 
+// Where user code has opened as many files as it may, the server answers, and still tidies up at its end.
+func TestDescriptors_NoneLeft(t *testing.T) {
+	t.Parallel()
+	s := connect(t, options{})
+	code := "import os, resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))\nfiles = []\n" +
+		"try:\n    while True: files.append(os.open(os.devnull, os.O_RDONLY))\nexcept OSError: pass"
+	s.succeed(code)
+	s.works(code)
+	s.endsBy(s.closeInput)
+}
+
 // Descriptors that the client passed on are user code's.
 func TestDescriptors_OfTheClient(t *testing.T) {
 	t.Parallel()

@@ -7,6 +7,10 @@ import (
 	"slices"
 	"sync"
 	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
+
+	"ipython-mcp/internal/cpython"
 )
 
 // temporaryRoots are tried in order; the first is TMPDIR, or /tmp. A path that is not in UTF-8 could not cross to Python.
@@ -38,7 +42,12 @@ func (s *scratch) remove() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.removed = true
-	return os.RemoveAll(s.path)
+	err := os.RemoveAll(s.path)
+	if errors.Is(err, unix.EMFILE) { // user code has opened as many files as it may
+		cpython.CloseOthers()
+		err = os.RemoveAll(s.path)
+	}
+	return err
 }
 
 // chooseScratch finds a path for the private directory.

@@ -112,6 +112,9 @@ func Hide(file *os.File) (reveal func()) {
 	return func() { C.protect_release(fd) }
 }
 
+// CloseOthers closes every descriptor but those that [Protect] and [Hide] keep, for a process that ends.
+func CloseOthers() { C.protect_close_range(3, ^C.uint(0), 0) }
+
 // FlushC flushes the C library's buffer of stdout, into which C extensions may have written.
 func FlushC() { C.bridge_flush() }
 
