@@ -19,6 +19,9 @@ BREAKS = {
     "no modules": "import sys\nsys.modules.clear()",
     "modules that are None": "import sys\nfor n in list(sys.modules): sys.modules[n] = None",
     "modules that are others": "import sys, types\nfor n in list(sys.modules): sys.modules[n] = types.ModuleType(n)",
+    "modules that raise": "import sys, types\n"
+    "class E(types.ModuleType):\n    def __getattribute__(s, n): raise SystemExit\n"
+    "for n in list(sys.modules):\n    if n not in ('sys', 'builtins', '__main__'): sys.modules[n] = E(n)",
     "some modules": "import sys\nfor n in list(sys.modules):\n    if n not in ('sys', 'builtins'): del sys.modules[n]",
     "no builtins": "import builtins\nvars(builtins).clear()",
     "builtins.len": "import builtins\nbuiltins.len = lambda *a: 1/0",
@@ -59,6 +62,10 @@ BREAKS = {
     "    if not n.startswith('__') and callable(getattr(t, n, None)): setattr(t, n, bad)",
     "the shell's base class": "from IPython.core.interactiveshell import InteractiveShell as S\n"
     "S.run_cell = S._run_cell = S.run_ast_nodes = None",
+    "special methods of the shell's class": "t = type(get_ipython())\n"
+    "t.__getattr__ = t.__bool__ = t.__eq__ = t.__getattribute__ = lambda *a: 1/0",
+    "the shell's attributes": "s = get_ipython()\ns.event_loop = s.plain_cells = s.lifetimes = s.foundation = None\n"
+    "s.builtin_trap = s.display_trap = s.compile = s.displayhook = s.display_pub = s.own_history = None",
     "the shell's instance": "get_ipython().clear_instance()",
     "the shell's module": "get_ipython().user_ns = {}\nget_ipython().user_module = None",
     "a namespace that raises": "class D(dict):\n    def __getitem__(s, k): raise RuntimeError\n"
@@ -90,6 +97,10 @@ BREAKS = {
     "streams": "import sys\nclass W:\n    def __getattr__(self, n): raise RuntimeError\n"
     "    write = flush = __getattr__\n"
     "sys.stdout = sys.stderr = sys.__stdout__ = sys.__stderr__ = W()",
+    "contexts": "import contextlib as c\n"
+    "c.suppress.__exit__ = c.nullcontext.__enter__ = c._GeneratorContextManager.__enter__ = lambda *a: 1/0",
+    "what puts things back": "from ipymcp.foundation import Foundation as F\n"
+    "F.mend = F.steady = F.attempt = F.hint = None",
     "this package": BAD
     + "import sys, types\nfor name, m in list(sys.modules.items()):\n    if name.startswith('ipymcp'):\n"
     "        for n, v in list(vars(m).items()):\n            if isinstance(v, types.FunctionType): setattr(m, n, bad)",

@@ -6,7 +6,6 @@ Main thread. An interruption reaches the cell, and what showing its value and it
 from __future__ import annotations
 
 from asyncio import CancelledError
-from contextlib import nullcontext
 from typing import Any
 
 from ipymcp.display import Displays
@@ -43,12 +42,19 @@ def execute(kernel: Kernel, args: dict[str, Any]) -> Answer:
         return answer
     kernel.count += 1
     answer["execution_count"] = kernel.count
-    with nullcontext() if args.get("persist", True) else ScratchRun(kernel.shell):
+    if args.get("persist", True):
         _run(kernel, code, answer)
+    else:
+        with ScratchRun(kernel.shell):
+            _run(kernel, code, answer)
     kernel.interrupts.done()
+    kernel.foundation.steady(_keep_books, kernel)
+    return answer
+
+
+def _keep_books(kernel: Kernel) -> None:
     kernel.shell.lifetimes.note_bound(kernel.namespace)
     kernel.leftovers.prune(kernel.namespace)
-    return answer
 
 
 def _run(kernel: Kernel, code: str, answer: Answer) -> None:

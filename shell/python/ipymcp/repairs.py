@@ -12,6 +12,8 @@ from types import ModuleType
 from typing import Any
 
 _LEAST = 1000
+# The types of what the shell and its parts set to something else now and then.
+_CHANGING = (type(None), str, int, bool, float, tuple)
 
 # What is not as it was, and what puts it back.
 Fault = tuple[str, Callable[[], object]]
@@ -29,7 +31,7 @@ def repairer(*watches: Watch) -> Callable[[bool], list[str]]:
                     if put_back:
                         put_it_back()
                     names.append(name)
-                except (TypeError, AttributeError, KeyError):  # a class that does not change
+                except BaseException:  # noqa: S112 - a class that does not change, or one of the user's that objects
                     continue
         return names
 
@@ -68,7 +70,7 @@ def _make_difference() -> Callable[[str, Mapping[str, Any], Mapping[str, Any]], 
     missing, module_type = object(), ModuleType
     trapped = ("sys.displayhook", "builtins.exit", "builtins.quit")  # IPython's while a cell runs
     unset = (type(None),)
-    changing = (type(None), str, int, bool, float, tuple)  # of the shell and its parts
+    changing = _CHANGING
 
     def is_renewed(found: Any, value: Any) -> bool:
         """Whether a reload put it there: then it has the same names, or its class has."""
@@ -95,11 +97,23 @@ def _make_difference() -> Callable[[str, Mapping[str, Any], Mapping[str, Any]], 
     return difference
 
 
-def _hidden(thing: Any, now: Mapping[str, Any], at_start: Mapping[str, Any]) -> list[str]:
-    beneath = thing.__mro__[1:-1] if issubclass(type(thing), type) else (type(thing),)
-    return [
-        name for name in now if name not in at_start and any(callable(getattr(each, name, None)) for each in beneath)
-    ]
+def _make_hidden() -> Callable[[Any, Mapping[str, Any], Mapping[str, Any]], list[str]]:
+    changing, missing = _CHANGING, object()
+
+    def hides(owner: Any, name: str, value: Any) -> bool:
+        """Whether an attribute takes the place of one of the object's class, or of the class's bases."""
+        if not issubclass(type(owner), type):
+            beneath = getattr(type(owner), name, missing)
+            other = type(beneath) is not type(value) and type(beneath) not in changing
+            return beneath is not missing and (callable(beneath) or other)
+        if name.startswith("__") and callable(value):  # it may go before everything
+            return True
+        return any(callable(getattr(each, name, None)) for each in owner.__mro__[1:-1])
+
+    def hidden(thing: Any, now: Mapping[str, Any], at_start: Mapping[str, Any]) -> list[str]:
+        return [name for name, value in list(now.items()) if name not in at_start and hides(thing, name, value)]
+
+    return hidden
 
 
 def _make_put() -> Callable[[Any, str, Any], Callable[[], object]]:
@@ -124,7 +138,7 @@ def _make_take() -> Callable[[Any, str], Callable[[], object]]:
     return take
 
 
-_difference, _put, _take = _make_difference(), _make_put(), _make_take()
+_difference, _hidden, _put, _take = _make_difference(), _make_hidden(), _make_put(), _make_take()
 
 
 def loaded(modules: Mapping[str, ModuleType], packages: frozenset[str]) -> Watch:
@@ -132,7 +146,10 @@ def loaded(modules: Mapping[str, ModuleType], packages: frozenset[str]) -> Watch
     known, partial_ = sys.modules, partial
 
     def is_hollow(module: Any) -> bool:
-        return module is None or all(name.startswith("__") for name in vars(module))
+        try:
+            return module is None or all(name.startswith("__") for name in vars(module))
+        except BaseException:  # one of the user's that objects
+            return True
 
     def faults() -> Iterator[Fault]:
         for name, module in modules.items():

@@ -34,8 +34,10 @@ class Server:
         self._channel = Channel(descriptor)
         self._interrupts = Interrupts()
         self._foundation = Foundation()
+        # Bound: user code may replace what the class holds.
+        self._steady, self._mend = self._foundation.steady, self._foundation.mend
         self._event_loop = EventLoop(self._interrupts)
-        self._event_loop.mend = self._foundation.mend
+        self._event_loop.mend = self._mend
         self._questions = Questions(self._channel, self._interrupts)
         self._streams = StandardStreams(self._questions)
         self._forks = ForkGuard(self._channel, self._event_loop, self._streams)
@@ -61,11 +63,11 @@ class Server:
         """Serves one request, whatever code of the user's or another thread throws at this one meanwhile."""
         for _ in range(_MOST_FAILURES):
             try:
-                return self._foundation.steady(self._serve_one)
+                return self._steady(self._serve_one)
             except self._endings:
                 raise
-            except BaseException:  # noqa: S112 - it has been mended, if it could be
-                continue
+            except BaseException:
+                self._mend()
         return self._serve_one()
 
     def _serve_one(self) -> bool:
@@ -87,7 +89,7 @@ class Server:
             self._lend()
         elif "answer" not in request:  # to a question that was given up
             self._unanswered = request.get("id")
-            self._foundation.steady(self._channel.deliver, self._reply_frame(request))
+            self._steady(self._channel.deliver, self._reply_frame(request))
             self._unanswered = None
         if self._kernel is not None and not self._foundation.laid:
             self._foundation.lay(self._kernel.shell)  # now that the other side need not wait for it
@@ -113,21 +115,19 @@ class Server:
             self._channel.emit = None
 
     def _lent_reply(self, frame: bytes) -> bytes:
-        number: Any = None
         try:
-            request = self._foundation.steady(decode, frame)
-            number = request.get("id")
-            return self._reply_frame(request)
+            return self._reply_frame(self._steady(decode, frame))
         except RequestError as error:
             return encode({"id": error.number, "fault": _fault(error)})
-        except BaseException:  # it has been mended, if it could be
+        except BaseException:
             self._forks.leave_if_child(None)
-            return encode(_lost(number))
+            self._mend()
+            return encode(_lost(decode(frame).get("id")))
 
     def _reply_frame(self, request: dict[str, Any]) -> bytes:
         reply = self._reply(request)
         self._forks.leave_if_child(_error_of(reply))
-        return self._foundation.steady(_encoded, reply)
+        return self._steady(_encoded, reply)
 
     def _prepare(self) -> None:
         """Repairs what user code may have broken, before each request."""
@@ -140,7 +140,7 @@ class Server:
     def _reply(self, request: dict[str, Any]) -> dict[str, Any]:
         number = request.get("id")
         try:
-            self._foundation.steady(self._prepare)
+            self._steady(self._prepare)
             self._questions.begin(request)
             operation = self._operations.get(request["op"])
             if operation is None:
@@ -149,9 +149,10 @@ class Server:
             reply["interrupted"] = self._interrupts.raised > 0 and _error_of(reply) is not None
             if self._kernel is not None:
                 changes = self._kernel.watched.changes
-                reply["bindings"] = self._foundation.steady(changes, self._kernel, request.get("tools"))
+                reply["bindings"] = self._steady(changes, self._kernel, request.get("tools"))
             return reply
         except BaseException as error:  # nothing that an operation raises may end the loop
+            self._mend()
             return {"id": number, "fault": _fault(error)}
         finally:
             self._questions.end()
