@@ -36,6 +36,7 @@ typedef struct {
 	void *slots, *traverse, *clear, *release;
 } module_definition;
 
+enum { FUNCTION_PARTS = 5 };
 enum { ONE_ARGUMENT = 0x0008, FAST_CALL = 0x0080, STABLE_ABI = 3, ATTEMPTS = 10 };
 
 static struct {
@@ -53,11 +54,22 @@ static struct {
 	object *(*method)(object *type, method *definition);
 	object *(*call)(object *callable, ...);
 	object *(*item)(object *tuple, py_size index);
+	py_size (*list_size)(object *list);
+	object *(*list_item)(object *list, py_size index);
+	int (*next)(object *dict, py_size *position, object **key, object **value);
+	object *(*get_code)(object *function);
+	object *(*get_defaults)(object *function);
+	object *(*get_keyword_defaults)(object *function);
+	object *(*get_annotations)(object *function);
+	object *(*get_dict)(object *owner, void *unused);
+	object *(*truth)(long value);
 	long (*to_long)(object *number);
 	object *(*build)(const char *format, ...);
 	void (*forget)(object *reference);
 	void (*clear_error)(void);
 } python;
+
+static object *none;
 
 /* Of Python's thread, and used by it only. */
 static pthread_t thread;
@@ -85,6 +97,16 @@ int module_load(void *handle) {
 		{"PyDescr_NewMethod", (void **)&python.method},
 		{"PyObject_CallFunctionObjArgs", (void **)&python.call},
 		{"PyTuple_GetItem", (void **)&python.item},
+		{"PyList_Size", (void **)&python.list_size},
+		{"PyList_GetItem", (void **)&python.list_item},
+		{"PyDict_Next", (void **)&python.next},
+		{"PyFunction_GetCode", (void **)&python.get_code},
+		{"PyFunction_GetDefaults", (void **)&python.get_defaults},
+		{"PyFunction_GetKwDefaults", (void **)&python.get_keyword_defaults},
+		{"PyFunction_GetAnnotations", (void **)&python.get_annotations},
+		{"PyObject_GenericGetDict", (void **)&python.get_dict},
+		{"PyBool_FromLong", (void **)&python.truth},
+		{"_Py_NoneStruct", (void **)&none},
 		{"PyLong_AsLong", (void **)&python.to_long},
 		{"Py_BuildValue", (void **)&python.build},
 		{"Py_DecRef", (void **)&python.forget},
@@ -217,7 +239,54 @@ static object *collect(object *module, object *type) {
 	return python.build("");
 }
 
+static object *or_none(object *part) { return part != NULL ? part : none; }
+
+/* Whether the parts of a function are those at the place, in the order of snapshots.function_parts. */
+static int has_parts(object *function, object *parts, py_size place) {
+	object *own = python.get_dict(function, NULL);
+	object *now[] = {
+		python.get_code(function), or_none(python.get_defaults(function)), or_none(python.get_keyword_defaults(function)),
+		python.get_annotations(function), own,
+	};
+	int same = 1;
+	for (py_size i = 0; i < FUNCTION_PARTS; i++) {
+		same = same && now[i] != NULL && now[i] == python.list_item(parts, place + i);
+	}
+	python.forget(own);
+	return same;
+}
+
+/* Whether the items of a dictionary are those at *place, one key and one value after the other. Sets *place behind them. */
+static int has_items(object *dict, object *items, py_size *place) {
+	object *key, *value;
+	for (py_size position = 0; python.next(dict, &position, &key, &value); *place += 2) {
+		if (*place + 2 > python.list_size(items) || key != python.list_item(items, *place) ||
+			value != python.list_item(items, *place + 1)) {
+			return 0;
+		}
+	}
+	return 1;
+}
+
+/* are_unchanged(functions, parts, annotations, items): whether plain functions have these parts, and their annotations these items; lists, the last one of
+ * keys and values. Asks Python's structures and not the attributes, each of which is an audit event. */
+static object *are_unchanged(object *module, object *const *arguments, py_size count) {
+	object *functions = arguments[0], *parts = arguments[1], *annotations = arguments[2], *items = arguments[3];
+	py_size place = 0;
+	(void)module;
+	(void)count;
+	for (py_size i = 0; i < python.list_size(functions); i++) {
+		if (!has_parts(python.list_item(functions, i), parts, i * FUNCTION_PARTS) ||
+			!has_items(python.list_item(annotations, i), items, &place)) {
+			python.clear_error();
+			return python.truth(0);
+		}
+	}
+	return python.truth(place == python.list_size(items));
+}
+
 static method methods[] = {
+	{"are_unchanged", (void *)are_unchanged, FAST_CALL, NULL},
 	{"collect", (void *)collect, ONE_ARGUMENT, NULL},
 	{"lend", (void *)lend, FAST_CALL, NULL},
 	{"emit", (void *)emit, ONE_ARGUMENT, NULL},

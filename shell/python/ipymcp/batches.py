@@ -10,6 +10,7 @@ from itertools import chain
 from operator import is_
 from typing import Any
 
+from ipymcp.embedding import embedding
 from ipymcp.resolving import MISSING
 from ipymcp.signatures import Description
 from ipymcp.snapshots import function_parts
@@ -33,21 +34,29 @@ class Batch:
         self._parts = list(chain.from_iterable(function.parts for function in functions))
         self._attributes = [function.parts[-1] for function in functions]
         self._annotations = [function.annotations for function in functions]
-        self._lengths = list(map(len, self._annotations))
-        self._names = list(chain.from_iterable(self._annotations))
-        self._values = list(chain.from_iterable(map(_values, self._annotations)))
+        self._items = list(chain.from_iterable(map(_flat_items, self._annotations)))
 
     def holds(self, namespace: dict[Any, Any]) -> bool:
         """Whether all of the names are still bound to the same functions, and these are as they were."""
         now = [namespace.get(symbol, MISSING) for symbol in self._symbols]
         return (
             all(map(is_, now, self._functions))
-            and all(map(is_, chain.from_iterable(map(function_parts, self._functions)), self._parts))
+            and _are_unchanged(self._functions, self._parts, self._annotations, self._items)
             and not any(self._attributes)
-            and list(map(len, self._annotations)) == self._lengths
-            and list(chain.from_iterable(self._annotations)) == self._names
-            and all(map(is_, chain.from_iterable(map(_values, self._annotations)), self._values))
         )
 
 
-_values = dict[str, Any].values
+def _flat_items(annotations: dict[str, Any]) -> list[Any]:
+    return list(chain.from_iterable(annotations.items()))
+
+
+def _are_unchanged(functions: list[Any], parts: list[Any], annotations: list[dict[str, Any]], items: list[Any]) -> bool:
+    """What the embedding process's function of that name says, which takes a tenth of the time."""
+    if embedding is not None:
+        return embedding.are_unchanged(functions, parts, annotations, items)
+    now = list(chain.from_iterable(map(_flat_items, annotations)))
+    return (
+        all(map(is_, chain.from_iterable(map(function_parts, functions)), parts))
+        and len(now) == len(items)
+        and all(map(is_, now, items))
+    )

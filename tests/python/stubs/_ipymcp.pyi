@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 from io import TextIOWrapper
+from types import FunctionType
+from typing import Any
 
 def lend(serve: Callable[[bytes], tuple[bytes, int]], descriptor: int, /) -> None:
     """Lets the embedding process use this thread, until the descriptor is readable or something else needs it.
@@ -12,6 +14,11 @@ def lend(serve: Callable[[bytes], tuple[bytes, int]], descriptor: int, /) -> Non
 
 def collect(stream_class: type[TextIOWrapper], /) -> None:
     """Has small writes to the UTF-8 streams of a class, which are over descriptor 1, collected at once."""
+
+def are_unchanged(
+    functions: list[FunctionType], parts: list[Any], annotations: list[dict[str, Any]], items: list[Any], /
+) -> bool:
+    """Whether functions have these parts, five each, and annotations these keys and values, by identity."""
 
 def emit(frame: bytes, /) -> None:
     """Passes on what comes before the reply."""
