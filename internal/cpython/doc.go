@@ -9,7 +9,7 @@
 //
 // # Ownership
 //
-// No Python object is ever seen in Go. Of the C API, functions of the stable ABI are called, found by name with dlsym, so
+// No Python object is ever seen in Go. Of the C API, functions of the stable ABI are called, and PyFunction's accessors, which every version has, found by name with dlsym, so
 // neither headers nor a Python at link time are needed and one binary serves every minor version. The builtin module _ipymcp (module.c) holds
 // references for the time of one call only, with the GIL. The argument vector
 // handed to Py_BytesMain lives on the C heap until the process ends, because CPython keeps pointers into it.

@@ -10,7 +10,7 @@
 
 #include "_cgo_export.h"
 
-/* What the stable ABI fixes, for lack of Python's headers. Builds with another layout of objects (free-threaded ones) are not loaded. */
+/* What the stable ABI fixes, for lack of Python's headers. Beside it, only PyFunction's accessors are called. Builds with another layout of objects (free-threaded ones) are not loaded. */
 typedef struct object object;
 typedef ptrdiff_t py_size;
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -145,6 +146,21 @@ def test_what_harms_nobody_stays(fresh: Conversation) -> None:
     assert fresh.result("[twice(2), json.dumps(1), hex(1)]") == [4, "mine", 7]
     fresh.ask("reset")
     assert fresh.result("import json\n[json.dumps(1), hex(1)]") == ["1", "0x1"]
+
+
+def test_a_reset_leaves_alone_what_a_library_has_replaced(fresh: Conversation, tmp_path: Path) -> None:
+    (tmp_path / "patching.py").write_text(
+        "import builtins, json, sys\ndef dumps(value): return 'patched'\njson.dumps = builtins.ascii = dumps\n"
+        "sys.modules['json.tool'] = sys.modules[__name__]"
+    )
+    fresh.execute(
+        f"import sys\nsys.path.append({str(tmp_path)!r})\nimport patching\nimport json\njson.loads = lambda text: 7"
+    )
+    fresh.ask("reset")
+    answer = fresh.result(
+        "import json, sys\n[json.dumps(1), ascii(1), json.loads('1'), sys.modules['json.tool'].__name__]"
+    )
+    assert answer == ["patched", "patched", 1, "patching"]
 
 
 def test_nothing_ordinary_counts_as_broken(fresh: Conversation) -> None:

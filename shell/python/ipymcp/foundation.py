@@ -40,7 +40,7 @@ class Foundation:
         self.laid = False
         self._builtins: dict[str, Any] = {}
         self._passed = (KeyboardInterrupt, ChannelClosedError)
-        self._repair: Callable[[bool], list[str]] = lambda _put_back: []
+        self._repair: Callable[[bool, bool], list[str]] = lambda _put_back, _of_cells: []
 
     def lay(self, shell: Any) -> None:
         """Remembers what there is now: modules, their classes, the shell, and what imports go by."""
@@ -81,9 +81,9 @@ class Foundation:
                 raise
         return work(*arguments)
 
-    def mend(self) -> bool:
-        """Puts back what is broken; whether anything was."""
-        names = self._repair(True)
+    def mend(self, *, of_cells: bool = False) -> bool:
+        """Puts back what is broken, or only what code of cells has broken; whether anything was."""
+        names = self._repair(True, of_cells)
         if names:
             with suppress(BaseException):  # the stream may be the user's
                 print(f"put back what code of this session had replaced or removed: {_listed(names)}", file=sys.stderr)
@@ -94,7 +94,7 @@ class Foundation:
         suspicious = is_a(error, ImportError) or _comes_from_machinery(traceback_of(error))
         if not suspicious and self._has_builtins():
             return ""
-        names = self._repair(False)
+        names = self._repair(False, True)
         return f"code of this session has replaced or removed {_listed(names)}; reset puts it back" if names else ""
 
     def _has_builtins(self) -> bool:

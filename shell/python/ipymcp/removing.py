@@ -57,7 +57,7 @@ def reset_blank(kernel: Kernel, _args: dict[str, Any]) -> Answer:
 def reset(kernel: Kernel, args: dict[str, Any]) -> Answer:
     """Removes every unprotected name and restores the protected bindings; either all of it or nothing."""
     answer = reset_blank(kernel, args)
-    kernel.foundation.mend()
+    kernel.foundation.mend(of_cells=True)
     namespace = kernel.namespace
     before = dict(namespace)
     try:

@@ -15,19 +15,25 @@ _LEAST = 1000
 # The types of what the shell and its parts set to something else now and then.
 _CHANGING = (type(None), str, int, bool, float, tuple)
 
-# What is not as it was, and what puts it back.
-Fault = tuple[str, Callable[[], object]]
+# What is not as it was, what puts it back, and what is in its place.
+Fault = tuple[str, Callable[[], object], Any]
 Watch = Callable[[], Iterator[Fault]]
 
 
-def repairer(*watches: Watch) -> Callable[[bool], list[str]]:
-    """The function that names what is not as it was, and puts it back if told so."""
+def repairer(*watches: Watch) -> Callable[[bool, bool], list[str]]:
+    """The function that names what is not as it was, and puts it back if told so.
 
-    def repair(put_back: bool) -> list[str]:
+    With `of_cells` it leaves alone what a module has put there: libraries replace functions of others for good reasons.
+    """
+    is_of_module = _make_is_of_module()
+
+    def repair(put_back: bool, of_cells: bool) -> list[str]:
         names = []
         for watch in watches:
-            for name, put_it_back in watch():
+            for name, put_it_back, found in watch():
                 try:
+                    if of_cells and is_of_module(found):
+                        continue
                     if put_back:
                         put_it_back()
                     names.append(name)
@@ -36,6 +42,17 @@ def repairer(*watches: Watch) -> Callable[[bool], list[str]]:
         return names
 
     return repair
+
+
+def _make_is_of_module() -> Callable[[Any], bool]:
+    module_type, of_cells = ModuleType, (None, "__main__", "builtins")
+
+    def is_of_module(found: Any) -> bool:
+        """Whether it is a module, or code of one that is imported from a file."""
+        defined_in = getattr(found, "__module__", None)
+        return issubclass(type(found), module_type) or (type(defined_in) is str and defined_in not in of_cells)
+
+    return is_of_module
 
 
 def holders(things: Iterable[tuple[str, Any]]) -> Watch:
@@ -47,10 +64,10 @@ def holders(things: Iterable[tuple[str, Any]]) -> Watch:
     def faults() -> Iterator[Fault]:
         for where, thing, now, at_start in kept:
             for name in difference(where, now, at_start):
-                yield f"{where}.{name}", put(thing, name, at_start[name])
+                yield f"{where}.{name}", put(thing, name, at_start[name]), now.get(name)
             if len(now) > len(at_start):
                 for name in hidden(thing, now, at_start):
-                    yield f"{where}.{name}", take(thing, name)
+                    yield f"{where}.{name}", take(thing, name), now.get(name)
 
     return faults
 
@@ -61,7 +78,7 @@ def table(where: str, now: dict[str, Any]) -> Watch:
 
     def faults() -> Iterator[Fault]:
         for name in difference(where, now, at_start):
-            yield f"{where}.{name}", partial_(now.__setitem__, name, at_start[name])
+            yield f"{where}.{name}", partial_(now.__setitem__, name, at_start[name]), now.get(name)
 
     return faults
 
@@ -154,10 +171,10 @@ def loaded(modules: Mapping[str, ModuleType], packages: frozenset[str]) -> Watch
     def faults() -> Iterator[Fault]:
         for name, module in modules.items():
             if known.get(name) is not module:
-                yield f"sys.modules[{name!r}]", partial_(known.__setitem__, name, module)
+                yield f"sys.modules[{name!r}]", partial_(known.__setitem__, name, module), known.get(name)
         for name, now in list(known.items()):  # those that were imported later
             if name not in modules and name.partition(".")[0] in packages and is_hollow(now):
-                yield f"sys.modules[{name!r}]", partial_(known.pop, name)
+                yield f"sys.modules[{name!r}]", partial_(known.pop, name), None
 
     return faults
 
@@ -186,7 +203,7 @@ def order(name: str, find: Callable[[], Any], *, only: bool = False) -> Watch:
         if len(now) - len(others) < len(at_start) or (only and others) or precedes(now):
             others = [] if only else others
             whole = [*filter(is_ours, others), *at_start, *(it for it in others if not is_ours(it))]
-            yield name, lambda: now.__setitem__(slice(None), whole)
+            yield name, lambda: now.__setitem__(slice(None), whole), None
 
     return faults
 
@@ -199,7 +216,7 @@ def path() -> Watch:
         now = holder["path"]
         gone = [entry for entry in at_start if entry not in now]
         if gone:
-            yield "sys.path", lambda: now.extend(gone)
+            yield "sys.path", lambda: now.extend(gone), None
 
     return faults
 
@@ -210,6 +227,6 @@ def recursion() -> Watch:
 
     def faults() -> Iterator[Fault]:
         if get() < least:
-            yield "sys.setrecursionlimit()", lambda: put(least)
+            yield "sys.setrecursionlimit()", lambda: put(least), None
 
     return faults
