@@ -36,8 +36,20 @@ func (c *Channel) Lend(work func()) bool {
 	return false
 }
 
-// Wait waits until something can be read from the input. It returns false where Python needs its thread before that. Only
-// for work that was lent the thread.
+// Reclaim takes back the work of a Lend that Python's thread has not come to, nil where there is none. What Python was sent about it does
+// nothing then, or takes the work of the next Lend.
+func (c *Channel) Reclaim() (work func()) { return takeWork() }
+
+func takeWork() (work func()) {
+	select {
+	case work = <-lent.work:
+	default:
+	}
+	return work
+}
+
+// Wait waits until something can be read from the input, which is none if it is negative: then it does not wait. It returns false where
+// Python needs its thread before that. Only for work that was lent the thread.
 func (c *Channel) Wait(input int) bool {
 	if lent.descriptor < 0 {
 		return false
@@ -47,18 +59,20 @@ func (c *Channel) Wait(input int) bool {
 		{Fd: int32(c.python), Events: unix.POLLIN},
 		{Fd: int32(lent.descriptor), Events: unix.POLLIN},
 	}
+	limit := -1
+	if input < 0 {
+		limit = 0
+	}
 	// A signal that interrupts it is one that Python may have to handle.
-	_, err := unix.Poll(events[:], -1)
-	return err == nil && events[0].Revents != 0 && events[1].Revents == 0 && events[2].Revents == 0
+	_, err := unix.Poll(events[:], limit)
+	return err == nil && (input < 0 || events[0].Revents != 0) && events[1].Revents == 0 && events[2].Revents == 0
 }
 
 // runLent runs on Python's thread what waits for that.
 func runLent(descriptor int) {
 	lent.descriptor = descriptor
-	select {
-	case work := <-lent.work:
+	if work := takeWork(); work != nil {
 		work()
-	default:
 	}
 }
 

@@ -7,7 +7,10 @@ import "io"
 type Thread interface {
 	// Lend has the thread run work while the interpreter waits for a request, and reports whether it will.
 	Lend(work func()) bool
-	// Wait waits on the lent thread until the descriptor can be read. It is false when the interpreter needs the thread.
+	// Reclaim takes back what was lent the thread and has not begun; nil where there is none.
+	Reclaim() (work func())
+	// Wait waits on the lent thread until the descriptor can be read, for a negative one not at all. It is false when the interpreter needs
+	// the thread.
 	Wait(input int) bool
 }
 
@@ -33,9 +36,9 @@ func (s *session) wantsThread(j job) bool {
 // fitsThread reports whether a job never waits for what another goroutine may have to do on the interpreter's thread.
 func (j job) fitsThread() bool {
 	switch {
-	case j.parked:
+	case j.parked || j.request == nil: // without a request, it writes to the client
 		return false
-	case j.request == nil || j.request.call == nil || j.request.call.tool == nil:
+	case j.request.call == nil || j.request.call.tool == nil:
 		return true
 	}
 	// A call of the modern era runs on a goroutine beside the one that waits for its first answer.
@@ -47,6 +50,17 @@ func (s *session) workLent(j job, serial uint64) {
 	s.workHere(j)
 	if s.resume(serial) && !s.readLent() {
 		go s.read() // ends like any reader
+	}
+}
+
+// runOverdue runs beside the thread what it was lent for and has not begun: a background task, or a signal handler, keeps it. The clocks of
+// a call go, and it can be interrupted, from its beginning on.
+func (s *session) runOverdue() {
+	if s.server.thread == nil {
+		return
+	}
+	if work := s.server.thread.Reclaim(); work != nil {
+		go work() // ends like any job
 	}
 }
 
@@ -81,7 +95,7 @@ func (s *session) readLent() bool {
 // not there at once, which another goroutine waits for.
 func (s *session) awaitLine() bool {
 	if s.lines.complete() {
-		return true
+		return s.server.thread.Wait(-1) // background tasks have a turn between calls that come at once, too
 	}
 	descriptor := s.input.Descriptor()
 	return descriptor >= 0 && s.server.thread.Wait(descriptor) && s.lines.fill()
@@ -89,10 +103,6 @@ func (s *session) awaitLine() bool {
 
 // workHere runs a job on the interpreter's thread. What may have to wait for the client is left to a goroutine.
 func (s *session) workHere(j job) {
-	if j.request == nil {
-		s.work(j)
-		return
-	}
 	j.request.lent = true
 	j.run()
 	if rest := j.request.rest; rest != nil {

@@ -75,11 +75,23 @@ func (l *lendingThread) Lend(work func()) bool {
 	}
 }
 
+func (l *lendingThread) Reclaim() (work func()) {
+	select {
+	case work = <-l.work:
+	default:
+	}
+	return work
+}
+
 func (l *lendingThread) Wait(input int) bool {
 	events := []unix.PollFd{{Fd: int32(input), Events: unix.POLLIN}, {Fd: int32(l.wake[0].Fd()), Events: unix.POLLIN}}
+	limit := -1
+	if input < 0 {
+		limit = 0
+	}
 	for {
-		if _, err := unix.Poll(events, -1); err != unix.EINTR {
-			return events[0].Revents != 0 && events[1].Revents == 0
+		if _, err := unix.Poll(events, limit); err != unix.EINTR {
+			return (input < 0 || events[0].Revents != 0) && events[1].Revents == 0
 		}
 	}
 }
@@ -208,6 +220,33 @@ func TestLent_othersRead(t *testing.T) {
 	c.expect("1", "3")
 	c.write(execute("4", "cell") + "\n")
 	c.expect("4")
+}
+
+// What the thread is lent for and does not come to is done beside it, like a call of any other goroutine.
+func TestLent_threadIsKept(t *testing.T) {
+	c := connectLent(t)
+	kept := make(chan struct{})
+	c.thread.calls <- func() { <-kept }
+	c.write(toolCall("1", "execute", `{"code":"late","wait_seconds":0.05}`) + "\n")
+	c.expect("1") // running
+	close(kept)
+	c.write(execute("2", "later") + "\n")
+	c.expect("2")
+	if others := c.thread.others.Load(); others < 2 {
+		t.Errorf("%d calls came from elsewhere, with the start", others)
+	}
+}
+
+// An answer that comes while the code goes on does not wait for the code, whatever the client's pipe takes at once.
+func TestLent_earlyAnswerToSlowClient(t *testing.T) {
+	c := connectLent(t)
+	c.outlet.narrow.Store(true)
+	c.write(toolCall("1", "execute", `{"code":"wait","wait_seconds":0.05}`) + "\n")
+	<-c.thread.started
+	c.expect("1")
+	close(c.thread.release)
+	c.write(execute("2", "cell") + "\n")
+	c.expect("2")
 }
 
 // Half a message does not hold the thread.

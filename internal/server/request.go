@@ -103,8 +103,13 @@ func (s *session) cancelRequest(params json.RawMessage) {
 	}
 }
 
-// answer sends the message that ends a request, unless the client has cancelled it or the session has ended.
-func (r *request) answer(line []byte, err error) {
+// answer sends the message that ends a request, unless the client has cancelled it or the session has ended. It belongs to the request's job.
+func (r *request) answer(line []byte, err error) { r.send(line, err, r.lent) }
+
+// answerBeside is answer on another goroutine than the job's, for which it does not wait.
+func (r *request) answerBeside(line []byte, err error) { r.send(line, err, false) }
+
+func (r *request) send(line []byte, err error, atOnce bool) {
 	if err != nil {
 		// The error's text may quote the answer.
 		log := r.session.server.log
@@ -117,7 +122,7 @@ func (r *request) answer(line []byte, err error) {
 	delivered := mine && !r.session.ended()
 	switch {
 	case !delivered:
-	case !r.lent:
+	case !atOnce:
 		r.session.out.send(line)
 	case !r.session.out.sendAtOnce(line):
 		r.rest = func() {

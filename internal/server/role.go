@@ -78,6 +78,7 @@ func (s *session) becomeReader() (busy bool) {
 	}
 	if s.resume(serial) {
 		s.takeOver.Next()
+		s.runOverdue()
 		s.read()
 	}
 	return true
@@ -99,19 +100,24 @@ func (s *session) begin(j job) (busy bool) {
 func (s *session) release(r *request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !r.released {
-		r.released = true
+	s.releaseLocked(r)
+	s.settleLocked()
+}
+
+// releaseLocked stops counting a request's job, once: an early answer may be over only after the job is.
+func (s *session) releaseLocked(r *request) {
+	if r == nil || !r.released {
 		s.jobs--
-		s.settleLocked()
+	}
+	if r != nil {
+		r.released = true
 	}
 }
 
 func (s *session) finish(j job) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if j.request == nil || !j.request.released {
-		s.jobs--
-	}
+	s.releaseLocked(j.request)
 	if !j.parked {
 		s.running--
 	}

@@ -46,7 +46,7 @@ func (r *request) serveCall() {
 	s := r.session.server
 	defer s.logPerformed(r.call)
 	reply, refused := s.perform(r.ctx, r.call, func(early reply) {
-		r.guard(func() { r.answer(s.callMessage(r.id, early)) })
+		r.guard(func() { r.answerBeside(s.callMessage(r.id, early)) })
 		r.session.release(r)
 	})
 	if refused != nil {

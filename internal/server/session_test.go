@@ -263,3 +263,15 @@ func TestSession_tooManyInFlight(t *testing.T) {
 		t.Errorf("the server said %s", out.String())
 	}
 }
+
+// An early answer may be over only after its job is: the job has ended once all the same.
+func TestSession_releasedAfterItsEnd(t *testing.T) {
+	s := newSession(context.Background(), nil, "", strings.NewReader(""), io.Discard)
+	j := job{request: &request{}}
+	s.begin(j)
+	s.finish(j)
+	s.release(j.request)
+	if s.jobs != 0 || s.running != 0 {
+		t.Errorf("%d jobs are left, %d of them running", s.jobs, s.running)
+	}
+}
