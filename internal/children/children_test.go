@@ -1,6 +1,7 @@
 package children
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -98,6 +99,11 @@ func TestEnd(t *testing.T) {
 	}
 }
 
+func hasChild(pid int) bool {
+	children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	return len(children) > 0
+}
+
 func atoi(t *testing.T, text string) int {
 	t.Helper()
 	n := 0
@@ -127,6 +133,9 @@ func TestInterrupt(t *testing.T) {
 	time.Sleep(5 * time.Second / ticksPerSecond) // start times are this coarse
 	moment := time.Now()
 	newer := start()
+	for !hasChild(newer.Process.Pid) {
+		time.Sleep(pollInterval)
+	}
 	family.Interrupt(moment)
 	if err := newer.Wait(); err == nil || err.Error() != "signal: interrupt" {
 		t.Errorf("the newer child ended with %v", err)
