@@ -259,3 +259,25 @@ func TestHostile_ExceptionFromAnotherThread(t *testing.T) {
 		s.works("the exception")
 	}
 }
+
+// The builtin module that the server's own code uses does nothing for anybody else.
+func TestHostile_BuiltinModule(t *testing.T) {
+	t.Parallel()
+	for name, code := range map[string]string{
+		"lend without arguments": "_ipymcp.lend()",
+		"lend within a call":     "_ipymcp.lend(print, -1)",
+		"lend on a thread":       "import threading\nt = threading.Thread(target=_ipymcp.lend, args=(print, -1)); t.start(); t.join()",
+		"emit on a thread":       "import threading\nt = threading.Thread(target=_ipymcp.emit, args=(b'{}',)); t.start(); t.join()",
+		"emit in a task":         "import asyncio\nasync def emits(): _ipymcp.emit(b'{}')\ntask = asyncio.ensure_future(emits())",
+		"collect":                "_ipymcp.collect()",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := connect(t, options{})
+			s.works("the beginning")
+			s.succeed("import _ipymcp\n" + code)
+			s.works(name)
+			s.works(name)
+		})
+	}
+}

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // What these tests are about begins with the second call: from then on the protocol is read on Python's thread.
@@ -80,20 +79,4 @@ func TestLent_UnreadRefusals(t *testing.T) {
 	touch(t, filepath.Join(s.home, "go"))
 	eventually(t, "the loop", exists("woken"))
 	s.readOutput()
-}
-
-// An exception that another thread raises in the main one comes anywhere, also between a request and its reply. Each call is answered all the same.
-func TestLent_ExceptionFromThread(t *testing.T) {
-	t.Parallel()
-	s := connect(t, options{})
-	s.succeed("import ctypes, threading, time\nmain = threading.main_thread().ident\ndef throw(delay):\n" +
-		"    time.sleep(delay); ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(main), ctypes.py_object(ValueError))")
-	for i := range 40 {
-		s.call("execute", map[string]any{"code": fmt.Sprintf("threading.Thread(target=throw, args=(%d * 1e-5,)).start()", i)})
-		time.Sleep(2 * time.Millisecond) // until it has been thrown: it waits for the next call
-		if e := s.cell("'hit'"); e.Error != nil && e.Error.ErrorType != "ValueError" {
-			t.Errorf("the call that it waits for says %v", e.Error)
-		}
-		s.works("the exception")
-	}
 }

@@ -240,3 +240,23 @@ func TestOutput_HugeIntegers(t *testing.T) {
 		t.Errorf("it comes back as %.300s", a.Structured)
 	}
 }
+
+// What is written to a stream that user code makes goes where that stream goes, whatever class it has.
+func TestOutput_StreamOfTheSameClass(t *testing.T) {
+	t.Parallel()
+	s := connect(t, options{})
+	s.succeed("import io, sys\nkept = io.BytesIO()\nstream = type(sys.stdout)(kept, 'utf-8', write_through=True)\nWrite = type('Write', (type(sys.stdout),), {})")
+	for code, want := range map[string]string{
+		"stream.write('text')\nprint('line', file=stream)\nkept.getvalue().decode()":                          `"textline\n"`,
+		"other = io.BytesIO(); more = Write(other)\nmore.write('é'); more.flush()\nother.getvalue().decode()": `"é"`,
+		"stream.reconfigure(newline='\\r\\n'); stream.write('\\n')\nkept.getvalue()[-2:].decode()":            `"\r\n"`,
+	} {
+		if e := s.succeed(code); string(e.Result) != want || e.Stdout != "" {
+			t.Errorf("%s gives %s and prints %q", code, e.Result, e.Stdout)
+		}
+	}
+	if e := s.succeed("write = sys.stdout.write\nsys.stdout.write = lambda text: write(text.upper())\nprint('loud')\nsys.stdout.reconfigure(); print('still')\n" +
+		"del sys.stdout.write; print('plain')"); e.Stdout != "LOUD\nSTILL\nplain\n" {
+		t.Errorf("a method in front of its own prints %q", e.Stdout)
+	}
+}

@@ -50,8 +50,7 @@ static struct {
 	py_size (*length)(object *text);
 	const char *(*utf8)(object *text, py_size *size);
 	object *(*attribute)(object *owner, const char *name);
-	int (*set_attribute)(object *owner, const char *name, object *value);
-	object *(*method)(object *type, method *definition);
+	object *(*function)(method *definition, object *self, object *module);
 	object *(*call)(object *callable, ...);
 	object *(*item)(object *tuple, py_size index);
 	py_size (*list_size)(object *list);
@@ -93,8 +92,7 @@ int module_load(void *handle) {
 		{"PyUnicode_GetLength", (void **)&python.length},
 		{"PyUnicode_AsUTF8AndSize", (void **)&python.utf8},
 		{"PyObject_GetAttrString", (void **)&python.attribute},
-		{"PyObject_SetAttrString", (void **)&python.set_attribute},
-		{"PyDescr_NewMethod", (void **)&python.method},
+		{"PyCFunction_NewEx", (void **)&python.function},
 		{"PyObject_CallFunctionObjArgs", (void **)&python.call},
 		{"PyTuple_GetItem", (void **)&python.item},
 		{"PyList_Size", (void **)&python.list_size},
@@ -121,10 +119,13 @@ int module_load(void *handle) {
 }
 
 /* lend(serve, descriptor): the thread runs what waits for it in Go. serve takes the bytes of a request and returns those of the reply,
- * and the descriptor for which to wait then. Where it fails, it is called with the same object again. */
+ * and the descriptor for which to wait then. Where it fails, it is called with the same object again. User code can import the module, too: out of place,
+ * its functions do nothing. */
 static object *lend(object *module, object *const *arguments, py_size count) {
 	(void)module;
-	(void)count;
+	if (count != 2 || serve != NULL || !module_is_python_thread()) {
+		return python.build("");
+	}
 	int descriptor = (int)python.to_long(arguments[1]);
 	serve = arguments[0];
 	state = python.save_thread();
@@ -134,11 +135,16 @@ static object *lend(object *module, object *const *arguments, py_size count) {
 	return python.build("");
 }
 
+static int in_lent_request(void) { return serve != NULL && module_is_python_thread(); }
+
 /* emit(frame): a frame that comes before the reply. */
 static object *emit(object *module, object *frame) {
 	char *data, *copy;
 	py_size size;
 	(void)module;
+	if (!in_lent_request()) {
+		return python.build("");
+	}
 	if (python.bytes_content(frame, &data, &size) != 0) {
 		return NULL;
 	}
@@ -200,7 +206,7 @@ int module_dispatch(const char *request, size_t length, char **reply, size_t *si
 static object *plain_write, *plain_flush; /* TextIOWrapper's; kept for good */
 static int pending;                       /* something may be left of a plain write */
 
-/* TextIOWrapper.write of a UTF-8 stream over descriptor 1: small text that can be collected goes there at once. Everything else goes the plain
+/* write of a UTF-8 stream over descriptor 1: small text that can be collected goes there at once. Everything else goes the plain
  * way, behind which it is flushed before more is collected. */
 static object *write_text(object *stream, object *text) {
 	py_size size = 0, length = python.length(text);
@@ -226,17 +232,17 @@ static object *write_text(object *stream, object *text) {
 
 static method write_method = {"write", (void *)write_text, ONE_ARGUMENT, NULL};
 
-/* collect(type): gives a class of TextIOWrapper's that method. */
-static object *collect(object *module, object *type) {
+/* collect(type, stream): a write for that one stream, in place of its type's. */
+static object *collect(object *module, object *const *arguments, py_size count) {
 	(void)module;
-	plain_write = python.attribute(type, "write");
-	plain_flush = python.attribute(type, "flush");
-	object *made = python.method(type, &write_method);
-	if (plain_write == NULL || plain_flush == NULL || made == NULL || python.set_attribute(type, "write", made) != 0) {
-		return NULL;
+	if (count != 2) {
+		return python.build("");
 	}
-	python.forget(made);
-	return python.build("");
+	if (plain_write == NULL) {
+		plain_write = python.attribute(arguments[0], "write");
+		plain_flush = python.attribute(arguments[0], "flush");
+	}
+	return plain_write == NULL || plain_flush == NULL ? NULL : python.function(&write_method, arguments[1], NULL);
 }
 
 static object *or_none(object *part) { return part != NULL ? part : none; }
@@ -271,10 +277,12 @@ static int has_items(object *dict, object *items, py_size *place) {
 /* are_unchanged(functions, parts, annotations, items): whether plain functions have these parts, and their annotations these items; lists, the last one of
  * keys and values. Asks Python's structures and not the attributes, each of which is an audit event. */
 static object *are_unchanged(object *module, object *const *arguments, py_size count) {
+	(void)module;
+	if (count != 4) {
+		return python.build("");
+	}
 	object *functions = arguments[0], *parts = arguments[1], *annotations = arguments[2], *items = arguments[3];
 	py_size place = 0;
-	(void)module;
-	(void)count;
 	for (py_size i = 0; i < python.list_size(functions); i++) {
 		if (!has_parts(python.list_item(functions, i), parts, i * FUNCTION_PARTS) ||
 			!has_items(python.list_item(annotations, i), items, &place)) {
@@ -287,7 +295,7 @@ static object *are_unchanged(object *module, object *const *arguments, py_size c
 
 static method methods[] = {
 	{"are_unchanged", (void *)are_unchanged, FAST_CALL, NULL},
-	{"collect", (void *)collect, ONE_ARGUMENT, NULL},
+	{"collect", (void *)collect, FAST_CALL, NULL},
 	{"lend", (void *)lend, FAST_CALL, NULL},
 	{"emit", (void *)emit, ONE_ARGUMENT, NULL},
 	{NULL, NULL, 0, NULL},

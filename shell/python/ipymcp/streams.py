@@ -35,8 +35,6 @@ class StandardStreams:
         vars(getpass)["getpass"] = make_getpass(questions, self._is_our_stdin)
         sys.breakpointhook = _no_debugger
         os.system = _system  # type: ignore[assignment]
-        if embedding is not None:
-            embedding.collect(TextIOWrapper)
         self._builtins = {name: value for name, value in vars(builtins).items() if value is not None}
         self._names, self._values = tuple(self._builtins), tuple(self._builtins.values())
         self._stdin = _open(0)
@@ -116,9 +114,18 @@ def _stands_in(replacement: object, original: object) -> bool:
 
 
 class TextIOWrapper(io.TextIOWrapper):
-    """stdout. The embedding process gives it a `write` that collects, until it is no longer what that is made for."""
+    """stdout. `collects` gives it a `write` of the embedding process's, until it is no longer what that is made for.
+
+    Other streams of the class, which user code makes, have none of it.
+    """
 
     __module__ = "_io"
+
+    _collecting: Any = None
+
+    def collects(self) -> None:
+        if embedding is not None:
+            self._collecting = self.write = embedding.collect(io.TextIOWrapper, self)  # type: ignore[method-assign]
 
     def close(self) -> None:
         self._give_up()
@@ -133,7 +140,8 @@ class TextIOWrapper(io.TextIOWrapper):
         super().reconfigure(**options)
 
     def _give_up(self) -> None:
-        self.write = super().write  # type: ignore[method-assign]
+        if vars(self).get("write", self) is self._collecting:
+            del self.write
 
 
 def _open(descriptor: int) -> Any:
@@ -146,11 +154,14 @@ def _open(descriptor: int) -> Any:
         raw, kind = io.FileIO(os.devnull, "w" if writable else "r"), io.TextIOWrapper
     raw.name = name
     buffer: Any = raw if writable else io.BufferedReader(raw)
-    return kind(buffer, "utf-8", "backslashreplace", line_buffering=writable)
+    stream = kind(buffer, "utf-8", "backslashreplace", line_buffering=writable)
+    if isinstance(stream, TextIOWrapper):
+        stream.collects()
+    return stream
 
 
 def _usable(stream: Any, descriptor: int) -> bool:
-    own = vars(stream)  # where user code may hide methods; a `write` of C is what `_give_up` leaves
+    own = vars(stream)  # where user code may hide methods; the `write` that collects is of C
     if "flush" in own or type(own.get("write", print)) is not type(print):
         return False
     try:

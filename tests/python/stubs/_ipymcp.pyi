@@ -12,8 +12,8 @@ def lend(serve: Callable[[bytes], tuple[bytes, int]], descriptor: int, /) -> Non
     -1: this thread has something to do.
     """
 
-def collect(stream_class: type[TextIOWrapper], /) -> None:
-    """Has small writes to the UTF-8 streams of a class, which are over descriptor 1, collected at once."""
+def collect(stream_class: type[TextIOWrapper], stream: TextIOWrapper, /) -> Callable[[str], int]:
+    """A `write` for a UTF-8 stream of the class over descriptor 1: what is small is collected at once."""
 
 def are_unchanged(
     functions: list[FunctionType], parts: list[Any], annotations: list[dict[str, Any]], items: list[Any], /
