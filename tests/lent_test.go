@@ -28,7 +28,8 @@ func TestLent_ThreadIsKept(t *testing.T) {
 	s.keepThread()
 	s.cancel(s.sendCell("happened = True"))
 	e := decodeInto[execution](t, s.call("execute", map[string]any{"code": "'ran'", "wait_seconds": 0.1}).Structured)
-	if e.Status != "running" {
+	// Busy where the first call had begun before it was cancelled.
+	if e.Status != "running" && e.Status != "busy" {
 		t.Errorf("a call with a limit was %q", e.Status)
 	}
 	s.call("interrupt", map[string]any{})
@@ -43,7 +44,7 @@ func TestLent_CallsInOneWrite(t *testing.T) {
 		"task = asyncio.ensure_future(spin())")
 	var lines strings.Builder
 	for i := range 50 {
-		fmt.Fprintf(&lines, `{"jsonrpc":"2.0","id":"c%d","method":"tools/call","params":{"name":"execute","arguments":{"code":"turns"}}}`+"\n", i)
+		fmt.Fprintf(&lines, `{"jsonrpc":"2.0","id":"c%d","method":"tools/call","params":{"name":"execute","arguments":{"code":"turns # %d"}}}`+"\n", i, i)
 	}
 	s.sendLine(strings.TrimSpace(lines.String()))
 	seen := map[string]bool{}
@@ -51,7 +52,7 @@ func TestLent_CallsInOneWrite(t *testing.T) {
 		answer := decodeInto[answer](t, s.awaitResponse(fmt.Sprintf(`"c%d"`, i)).Result)
 		seen[string(decodeInto[execution](t, answer.Structured).Result)] = true
 	}
-	if len(seen) < 6 {
+	if len(seen) < 25 {
 		t.Errorf("50 calls saw %d turns", len(seen))
 	}
 }

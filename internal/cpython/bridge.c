@@ -329,12 +329,23 @@ static int is_worth_keeping(int number, const struct sigaction *previous) {
 	return number != INTERRUPT && (number != SIGINT || (previous->sa_handler != SIG_IGN && previous->sa_handler != SIG_DFL));
 }
 
+/* One signal at a time: a frame takes 3 KiB of an alternate stack, and several that come at once would not fit into its 16. Faults are let
+ * through, because a blocked one ends the process without a word. */
+static void block_others(sigset_t *mask) {
+	static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
+	sigfillset(mask);
+	for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+		sigdelset(mask, faults[i]);
+	}
+}
+
 static void put_in_front(int number) {
 	struct sigaction ours, previous;
 	memset(&ours, 0, sizeof ours);
 	ours.sa_sigaction = route;
 	/* On the alternate stack, because Go's threads run on small ones. No SA_RESTART: an interrupt has to end system calls. */
 	ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
+	block_others(&ours.sa_mask);
 	if ((number == SIGHUP && keep_ignoring_hangup) || __sigaction(number, &ours, &previous) != 0 || previous.sa_sigaction == route ||
 		!is_worth_keeping(number, &previous)) {
 		return;

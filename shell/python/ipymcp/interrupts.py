@@ -67,6 +67,7 @@ class Interrupts:
         self._cancel: Callable[[BaseException], None] | None = None
         self._hog_timer: threading.Timer | None = None
         self._prodding = False
+        self._for_waiting = False
         self._tracing = _Tracing()
         # Says whether a request waits to be read; looked at while background tasks run between requests.
         self.request_waits: Callable[[], bool] | None = None
@@ -74,11 +75,12 @@ class Interrupts:
         self._last: BaseException | None = None  # of them
 
     def install(self) -> None:
-        """Makes this the handler of `INTERRUPT`, whatever user code made it; disarmed, with nothing deferred."""
+        """Makes this the handler of `INTERRUPT`, whatever user code made it; disarmed, without what came before."""
         self._armed, self._cancel, self._hog_timer = False, None, None
         if _get_handler(INTERRUPT) != self.handle:
             _set_handler(INTERRUPT, self.handle)
-        self._deferred, self.raised, self._last = False, 0, None
+        self._deferred, self.raised, self._last = self._for_waiting, 0, None
+        self._for_waiting = False
         # User code may have blocked them for this thread.
         _set_mask(signal.SIG_UNBLOCK, (INTERRUPT, signal.SIGINT))
 
@@ -197,12 +199,12 @@ class Interrupts:
             self._interrupt_hog(prodded)
 
     def _interrupt_hog(self, prodded: bool) -> None:
-        """Interrupts a background task that keeps the loop from reading the request that is to be interrupted.
+        """Interrupts a background task that keeps the loop from reading the request that is meant, and then that.
 
         Not at once: a request that has just come will be read in a moment, and the task is none of its business.
         """
         if prodded:
-            self._hog_timer = None
+            self._hog_timer, self._for_waiting = None, True
             raise KeyboardInterrupt
         if self._hog_timer is None:
             self._hog_timer = threading.Timer(_HOG_SECONDS, self._prod, (threading.get_ident(),))
