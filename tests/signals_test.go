@@ -1,8 +1,10 @@
 package tests
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A signal that user code blocks in order to wait for it reaches nobody else: not a thread of Go's, where it would end the process.
@@ -90,5 +92,42 @@ func TestSignals_CrashOfAChild(t *testing.T) {
 	s.equals("import ctypes\npid = os.fork()\nif not pid: ctypes.string_at(0)\nos.WTERMSIG(os.waitpid(pid, 0)[1])", "11")
 	if log := s.stderr(); strings.Contains(log, "goroutine") || strings.Contains(log, "signal arrived") {
 		t.Errorf("the log says %s", log)
+	}
+}
+
+// A handler runs at once whenever its signal comes, also between the end of a call and the wait for the next one, whatever the signal is.
+func TestSignals_BetweenCalls(t *testing.T) {
+	t.Parallel()
+	s := connect(t, options{})
+	s.succeed("import os, signal, threading, time\ncame, sent = [], []\ndef send(number, delay):\n" +
+		"    time.sleep(delay); sent.append(time.monotonic()); os.kill(os.getpid(), number)\n" +
+		"numbers = [signal.SIGUSR1, signal.SIGCHLD, signal.SIGWINCH, signal.SIGCONT]\n" +
+		"for number in numbers: signal.signal(number, lambda *a: came.append(time.monotonic()))")
+	for i := range 100 {
+		s.succeed(fmt.Sprintf("threading.Thread(target=send, args=(numbers[%d %% 4], %d * 3e-6)).start()", i, i))
+		time.Sleep(20 * time.Millisecond) // a handler that waits for the next call is that late
+	}
+	s.equals("len(came), sum(b - a > 0.01 for a, b in zip(sent, came)) < 5", "[100,true]")
+}
+
+// C code's handlers run where there is room for them: Python's thread may be in Go, whose stacks are small.
+func TestSignals_HandlersOfCCode(t *testing.T) {
+	t.Parallel()
+	s := connect(t, options{})
+	s.succeed("import ctypes, os, signal\nprogram, library = ctypes.CDLL(None), ctypes.CDLL('libc.so.6')\nhandler = ctypes.cast(program.abs, ctypes.c_void_p)\n" +
+		"def found(c, number):\n    action = (ctypes.c_uint64 * 19)(); c.sigaction(number, None, action); return action[0], action[17]\n")
+	for _, set := range []string{
+		"program.signal(number, handler)",
+		"action = (ctypes.c_uint64 * 19)(); action[0] = handler.value; program.sigaction(number, action, None)",
+	} {
+		for _, number := range []string{"SIGCHLD", "SIGWINCH", "SIGUSR1"} {
+			s.succeed("number = signal." + number + "\n" + set)
+			s.equals("found(program, number)[0] == handler.value", "true")
+			s.equals("found(library, number)[1] & 0x08000000", "134217728") // SA_ONSTACK
+			s.succeed("os.kill(os.getpid(), number)")
+			s.works(set)
+			s.succeed("program.signal(number, None)")
+			s.equals("found(program, number)[0]", "0")
+		}
 	}
 }

@@ -150,6 +150,7 @@ enum { REPAIRED = 4 }; /* so many of them are put back where native code has tak
 static chained_handler chained[NSIG];
 static atomic_int server_pid;
 static atomic_int notify_fd = -1;
+static atomic_int wake_fd = -1;
 
 static int is_guarded(int number) {
 	for (size_t i = 0; i < sizeof guarded / sizeof guarded[0]; i++) {
@@ -174,6 +175,19 @@ static void call_chained(uintptr_t function, int number, siginfo_t *info, void *
 static void report(int number) {
 	unsigned char byte = (unsigned char)number;
 	(void)syscall(SYS_write, atomic_load(&notify_fd), &byte, 1); /* `write` refuses the descriptor */
+}
+
+/* Tells what waits on Python's thread while that is lent: what CPython's handler has noted is for Python to do. */
+static void wake(void) {
+	uint64_t one = 1;
+	(void)syscall(SYS_write, atomic_load(&wake_fd), &one, sizeof one);
+}
+
+void bridge_wake_by(int fd) { atomic_store(&wake_fd, fd); }
+
+void bridge_forget_wakes(void) {
+	uint64_t count;
+	(void)syscall(SYS_read, atomic_load(&wake_fd), &count, sizeof count);
 }
 
 /* A forked child before restore_in_child has run: the signal does there what it would do afterwards. */
@@ -220,6 +234,7 @@ static void route(int number, siginfo_t *info, void *context) {
 	}
 	if (is_handled(number) && (own || number != SIGINT)) {
 		call_chained(atomic_load(&chained[number].function), number, info, context);
+		wake();
 	}
 	errno = saved;
 }
@@ -258,6 +273,52 @@ static int set_in_child(int number, const struct sigaction *action, struct sigac
 	return __sigaction(number, action, previous);
 }
 
+static int is_handler(const struct sigaction *action) { return action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN; }
+
+/* What a caller is told of a signal's action. */
+static void hide_route(int number, struct sigaction *told) {
+	if (told->sa_sigaction == route) {
+		told->sa_flags = atomic_load(&chained[number].flags);
+		told->sa_sigaction = (void (*)(int, siginfo_t *, void *))atomic_load(&chained[number].function);
+	}
+}
+
+static void chain(int number, const struct sigaction *action) {
+	atomic_store(&chained[number].flags, action->sa_flags);
+	atomic_store(&chained[number].function, (uintptr_t)action->sa_sigaction);
+}
+
+/* Signals whose default does not end a process keep it, but what handles them comes behind the routing handler, too. */
+static const int relayed[] = {SIGCHLD, SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGWINCH};
+
+static int is_relayed(int number) {
+	for (size_t i = 0; i < sizeof relayed / sizeof relayed[0]; i++) {
+		if (relayed[i] == number) {
+			return 1;
+		}
+	}
+	return 0;
+}
+
+static int relay(int number, const struct sigaction *action, struct sigaction *previous) {
+	struct sigaction now, ours;
+	if (__sigaction(number, NULL, &now) != 0) {
+		return -1;
+	}
+	hide_route(number, &now);
+	if (action != NULL && is_handler(action) && action->sa_sigaction != route) {
+		chain(number, action);
+		ours = *action;
+		ours.sa_sigaction = route;
+		ours.sa_flags |= SA_SIGINFO | SA_ONSTACK; /* while Python's thread is lent, it runs on a goroutine's small stack */
+		action = &ours;
+	}
+	if (previous != NULL) {
+		*previous = now;
+	}
+	return __sigaction(number, action, NULL);
+}
+
 /* What sets a handler in this process through the C library's sigaction comes here, because the program's own symbol goes before the
  * library's: CPython's signal.signal, and C extensions. A guarded signal keeps the routing handler, in front of the new one. */
 int sigaction(int number, const struct sigaction *action, struct sigaction *previous) {
@@ -265,21 +326,28 @@ int sigaction(int number, const struct sigaction *action, struct sigaction *prev
 	if (atomic_load(&server_pid) != (int)getpid()) {
 		return set_in_child(number, action, previous);
 	}
+	if (is_relayed(number)) {
+		return relay(number, action, previous);
+	}
 	if (!is_guarded(number) || __sigaction(number, NULL, &now) != 0 ||
 		now.sa_sigaction != route) {
 		return __sigaction(number, action, previous);
 	}
 	if (previous != NULL) {
 		*previous = now;
-		previous->sa_flags = atomic_load(&chained[number].flags);
-		previous->sa_sigaction = (void (*)(int, siginfo_t *, void *))atomic_load(&chained[number].function);
+		hide_route(number, previous);
 	}
 	int fixed = number == INTERRUPT && is_handled(number); /* by CPython: nobody else can interrupt a request */
 	if (action != NULL && action->sa_sigaction != route && !fixed) {
-		atomic_store(&chained[number].flags, action->sa_flags);
-		atomic_store(&chained[number].function, (uintptr_t)action->sa_sigaction);
+		chain(number, action);
 	}
 	return 0;
+}
+
+/* The same for C extensions that are content with this. */
+void (*signal(int number, void (*handler)(int)))(int) {
+	struct sigaction previous, action = {.sa_handler = handler, .sa_flags = SA_RESTART};
+	return sigaction(number, &action, &previous) == 0 ? previous.sa_handler : SIG_ERR;
 }
 
 /* The same for the mask of Python's thread: user code may block every signal there but the one that interrupts it. */
@@ -350,8 +418,7 @@ static void put_in_front(int number) {
 		!is_worth_keeping(number, &previous)) {
 		return;
 	}
-	atomic_store(&chained[number].flags, previous.sa_flags);
-	atomic_store(&chained[number].function, (uintptr_t)previous.sa_sigaction);
+	chain(number, &previous);
 }
 
 void bridge_repair_guard(void) {

@@ -36,6 +36,12 @@ void bridge_guard_signals(int notify);
 /* Puts the routing handler back where it was replaced; nothing before bridge_guard_signals. */
 void bridge_repair_guard(void);
 
+/* An event descriptor that does not block: each signal that is handled in this process adds to it. */
+void bridge_wake_by(int fd);
+
+/* Sets it to zero. */
+void bridge_forget_wakes(void);
+
 /* Flushes C's stdout, whose buffer C extensions and ctypes may have filled. */
 void bridge_flush(void);
 

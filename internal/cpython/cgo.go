@@ -126,6 +126,9 @@ func combineWrites() (stop func()) {
 
 func flushCombined() { C.combine_flush() }
 
+// wakeBy has signals for Python add to an event descriptor.
+func wakeBy(fd int) { C.bridge_wake_by(C.int(fd)) }
+
 // isPythonThread reports whether the calling goroutine runs on Python's thread.
 func isPythonThread() bool { return C.module_is_python_thread() != 0 }
 

@@ -23,7 +23,8 @@ var ErrClosed = errors.New("the Python interpreter has ended")
 // Channel carries frames between goroutines and the interpreter: an 8-byte big-endian length, then that many bytes. Receive is for the
 // frame that the interpreter sends by itself at its start; after that, each Call writes one request and reads frames up to its reply.
 type Channel struct {
-	python int // the interpreter's descriptor; close-on-exec, owned by Python once Main runs
+	python  int // the interpreter's descriptor; close-on-exec, owned by Python once Main runs
+	signals int // readable when a signal has come that Python handles
 
 	exchange sync.Mutex // one Call at a time
 	writing  sync.Mutex // one frame at a time
@@ -41,8 +42,13 @@ func NewChannel() (*Channel, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot make the channel to the Python interpreter: %v", err)
 	}
+	signals, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err != nil {
+		return nil, fmt.Errorf("cannot make the event that signals for Python cause: %v", err)
+	}
+	wakeBy(signals)
 	// Blocking: a thread that waits in the read itself is woken with less ado than one that the runtime's poller wakes.
-	c := &Channel{python: pair[1], file: os.NewFile(uintptr(pair[0]), "python-channel")}
+	c := &Channel{python: pair[1], signals: signals, file: os.NewFile(uintptr(pair[0]), "python-channel")}
 	c.guards = beat.New(guardInterval, c.guard)
 	return c, nil
 }

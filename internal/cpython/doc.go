@@ -21,7 +21,8 @@
 // nothing handles it. Everything else goes to user code's handler, and does nothing where there is none, except that SIGTERM and SIGHUP that this
 // process sends itself end the server. The interrupt's handler cannot be replaced. The few signals that Go's
 // runtime needs stay its own; the others have their default when CPython starts. Go's threads block those that programs wait for, so that only
-// Python's take them. A forked child gets default handlers back. [StackSignal] asks for the Python stack ([Stacks]).
+// Python's take them. Other signals come by that handler where something handles them: each that does ends the wait on a lent thread, also one
+// that came just before it, and runs on the alternate stack. A forked child gets default handlers back. [StackSignal] asks for the Python stack ([Stacks]).
 //
 // # Descriptors
 //

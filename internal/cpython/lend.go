@@ -58,14 +58,16 @@ func (c *Channel) Wait(input int) bool {
 		{Fd: int32(input), Events: unix.POLLIN},
 		{Fd: int32(c.python), Events: unix.POLLIN},
 		{Fd: int32(lent.descriptor), Events: unix.POLLIN},
+		{Fd: int32(c.signals), Events: unix.POLLIN},
 	}
 	limit := -1
 	if input < 0 {
 		limit = 0
 	}
-	// A signal that interrupts it is one that Python may have to handle.
+	// A signal that interrupts it is one that Python may have to handle. One that came before it does not interrupt it, but has counted.
 	_, err := unix.Poll(events[:], limit)
-	return err == nil && (input < 0 || events[0].Revents != 0) && events[1].Revents == 0 && events[2].Revents == 0
+	needed := events[1].Revents != 0 || events[2].Revents != 0 || events[3].Revents != 0
+	return err == nil && !needed && (input < 0 || events[0].Revents != 0)
 }
 
 // runLent runs on Python's thread what waits for that.

@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "module.h"
+#include "bridge.h"
 #include "combine.h"
 
 #include <dlfcn.h>
@@ -66,6 +67,7 @@ static struct {
 	object *(*build)(const char *format, ...);
 	void (*forget)(object *reference);
 	void (*clear_error)(void);
+	int (*check_signals)(void);
 } python;
 
 static object *none;
@@ -109,6 +111,7 @@ int module_load(void *handle) {
 		{"Py_BuildValue", (void **)&python.build},
 		{"Py_DecRef", (void **)&python.forget},
 		{"PyErr_Clear", (void **)&python.clear_error},
+		{"PyErr_CheckSignals", (void **)&python.check_signals},
 	};
 	for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
 		if ((*wanted[i].function = dlsym(handle, wanted[i].name)) == NULL) {
@@ -127,6 +130,11 @@ static object *lend(object *module, object *const *arguments, py_size count) {
 		return python.build("");
 	}
 	int descriptor = (int)python.to_long(arguments[1]);
+	/* A signal before this is handled here, a later one is seen by who waits. */
+	bridge_forget_wakes();
+	if (python.check_signals() != 0) {
+		return NULL;
+	}
 	serve = arguments[0];
 	state = python.save_thread();
 	ipymcpLent(descriptor);
