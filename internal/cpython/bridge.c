@@ -300,6 +300,16 @@ static int is_relayed(int number) {
 	return 0;
 }
 
+/* One signal at a time: a frame takes 3 KiB of an alternate stack, and several that come at once would not fit into its 16. Faults are let
+ * through, because a blocked one ends the process without a word. */
+static void block_others(sigset_t *mask) {
+	static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
+	sigfillset(mask);
+	for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+		sigdelset(mask, faults[i]);
+	}
+}
+
 static int relay(int number, const struct sigaction *action, struct sigaction *previous) {
 	struct sigaction now, ours;
 	if (__sigaction(number, NULL, &now) != 0) {
@@ -311,6 +321,7 @@ static int relay(int number, const struct sigaction *action, struct sigaction *p
 		ours = *action;
 		ours.sa_sigaction = route;
 		ours.sa_flags |= SA_SIGINFO | SA_ONSTACK; /* while Python's thread is lent, it runs on a goroutine's small stack */
+		block_others(&ours.sa_mask);
 		action = &ours;
 	}
 	if (previous != NULL) {
@@ -395,16 +406,6 @@ static int is_worth_keeping(int number, const struct sigaction *previous) {
 		return 1;
 	}
 	return number != INTERRUPT && (number != SIGINT || (previous->sa_handler != SIG_IGN && previous->sa_handler != SIG_DFL));
-}
-
-/* One signal at a time: a frame takes 3 KiB of an alternate stack, and several that come at once would not fit into its 16. Faults are let
- * through, because a blocked one ends the process without a word. */
-static void block_others(sigset_t *mask) {
-	static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
-	sigfillset(mask);
-	for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
-		sigdelset(mask, faults[i]);
-	}
 }
 
 static void put_in_front(int number) {
