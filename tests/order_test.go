@@ -25,6 +25,7 @@ var orders = map[string]string{
 	"a child on demand": childOnDemand + "print('a'); p.stdin.write(b'x'); p.stdin.flush(); os.read(r, 1); print('c')",
 	"a child by socket": childOnDemand + "print('a'); near.send(b'x'); os.read(r, 1); print('c')",
 	"a child by signal": childOnDemand + "print('a'); os.kill(p.pid, signal.SIGUSR1); os.read(r, 1); print('c')",
+	"C's lines":         "C = ctypes.CDLL(None)\nprint('a'); C.puts(b'b'); print('c'); C.puts(b'd')",
 	"C's puts":          "C = ctypes.CDLL(None)\nprint('a'); C.putchar(98); C.fflush(None); print('c'); C.putchar(100)",
 	"the C library's own write": "C = ctypes.CDLL('libc.so.6')\nprint('a'); C.write(1, b'b', 1); print('c')\n" +
 		"C.write(1, b'd', 1)",

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -30,7 +31,8 @@ type Channel struct {
 	writing  sync.Mutex // one frame at a time
 	file     *os.File
 
-	guards *beat.Beat // guard, while requests run
+	guards *beat.Beat  // guard, while requests run
+	up     atomic.Bool // the interpreter has sent a frame
 
 	state   sync.Mutex // guards waiting
 	waiting bool       // a request is with Python and its reply has not been read
@@ -70,6 +72,7 @@ func (c *Channel) Receive() ([]byte, error) {
 	if _, err := io.ReadFull(c.file, frame); err != nil {
 		return nil, ErrClosed
 	}
+	c.up.Store(true)
 	return frame, nil
 }
 

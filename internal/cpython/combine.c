@@ -240,6 +240,7 @@ void combine_prepare(const bridge_library *library) {
 	python = *library;
 	c_stdout = fopencookie(NULL, "w", (cookie_io_functions_t){.write = write_c_stdout});
 	if (c_stdout != NULL) {
+		setvbuf(c_stdout, NULL, _IOLBF, BUFSIZ); /* as that of Python: lines stand in the order in which they were written */
 		stdout = c_stdout;
 	}
 	fstat(STDOUT_FILENO, &captured[0]);

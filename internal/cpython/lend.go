@@ -24,6 +24,9 @@ func init() { lent.work = make(chan func(), 1) }
 // on that thread, without switching to another and back; Calls of other goroutines wait until the work returns, which it must do
 // when [Channel.Wait] says so. Python runs nothing meanwhile, but its other threads do.
 func (c *Channel) Lend(work func()) bool {
+	if !c.up.Load() { // it may never run
+		return false
+	}
 	select {
 	case lent.work <- work:
 	default:

@@ -167,7 +167,7 @@ func busyError(busy *shell.BusyError) *shell.Error {
 
 // runs says since when an execution runs, and what keeps it from ending.
 func runs(e *shell.Execution) string {
-	text := fmt.Sprintf("execution %s (%s) runs since %.1f s", e.ID, e.Tool(), e.Elapsed().Seconds())
+	text := fmt.Sprintf("execution %s (%s) has been running for %.1f s", e.ID, e.Tool(), e.Elapsed().Seconds())
 	if obstacle := e.Obstacle(); obstacle != "" {
 		text += ", and " + obstacle
 	}

@@ -2,9 +2,11 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"ipython-mcp/internal/bounds"
 	"ipython-mcp/shell"
@@ -84,7 +86,7 @@ func renderExecute(a shell.ExecuteAnswer) string {
 	if a.Truncated.Items {
 		p.addf("(more was displayed than the %d items that are kept)", len(a.DisplayData))
 	}
-	p.add(renderResult(a.Result))
+	p.result(a.Result, a.Truncated.Result)
 	p.failed(a.Error)
 	if a.Status == shell.StatusRunning {
 		p.running(*a.ExecutionID, a.ElapsedSeconds, a.Note)
@@ -99,7 +101,7 @@ func renderCall(a shell.CallAnswer) string {
 	if a.OK && isNull(a.Result) {
 		p.add("null")
 	}
-	p.add(renderResult(a.Result))
+	p.result(a.Result, a.Truncated)
 	p.failed(a.Error)
 	if a.Status == shell.StatusRunning {
 		p.running(a.ExecutionID, a.ElapsedSeconds, a.Note)
@@ -108,6 +110,25 @@ func renderCall(a shell.CallAnswer) string {
 }
 
 func isNull(raw json.RawMessage) bool { return len(raw) == 0 || bytes.Equal(raw, null) }
+
+// maxResultChars bounds what the text block shows of a value in JSON. Each of its parts has a limit of its own; all of
+// them together may be a hundred times as long, which structuredContent has.
+const maxResultChars = 16 << 10
+
+// result adds a result, and says where it is not the whole value.
+func (p *page) result(raw json.RawMessage, truncated bool) {
+	text := renderResult(raw)
+	isText := len(raw) > 0 && raw[0] == '"'
+	if shown, cut := bounds.Cut(text, maxResultChars); cut && !isText {
+		p.add(shown)
+		p.addf("(the result is longer: %d of its %d characters are shown here; look at parts of it)", maxResultChars, utf8.RuneCountInString(text))
+		return
+	}
+	p.add(text)
+	if _, opaque := opaqueText(raw); truncated && !opaque {
+		p.add("(the result is cut: the value has more than this; look at parts of it)")
+	}
+}
 
 // renderResult returns a result as text: a string as it is, a value that is not JSON as its text or representation,
 // anything else as JSON. A result of null is no text, as a terminal shows none.
@@ -119,7 +140,7 @@ func renderResult(raw json.RawMessage) string {
 	case raw[0] == '"':
 		var text string
 		if json.Unmarshal(raw, &text) == nil {
-			return text
+			return cmp.Or(text, "''")
 		}
 	case bytes.Contains(raw, []byte(`"json_compatible"`)):
 		if text, is := opaqueText(raw); is {

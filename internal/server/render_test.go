@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"ipython-mcp/shell"
@@ -26,8 +27,17 @@ func TestRenderExecute(t *testing.T) {
 		"number":       {result(`123456789012345678901234567890`), "123456789012345678901234567890"},
 		"list":         {result(` [1,"<a>"]`), `[1,"<a>"]`},
 		"false":        {result(`false`), "false"},
-		"empty string": {result(`""`), "(no output)"},
-		"broken":       {result(`"open`), `"open`},
+		"empty string": {result(`""`), "''"},
+		"cut": {
+			shell.ExecuteAnswer{Result: json.RawMessage(`[1,2]`), Truncated: shell.ExecuteTruncation{Result: true}},
+			"[1,2]\n(the result is cut: the value has more than this; look at parts of it)",
+		},
+		"long": {
+			result(`["` + strings.Repeat("é", 20_000) + `"]`),
+			`["` + strings.Repeat("é", 16<<10-3) + "…\n(the result is longer: 16384 of its 20004 characters are shown here; look at parts of it)",
+		},
+		"long string": {result(`"` + strings.Repeat("é", 20_000) + `"`), strings.Repeat("é", 20_000)},
+		"broken":      {result(`"open`), `"open`},
 		"with streams": {
 			shell.ExecuteAnswer{Stdout: "x\n", Stderr: "warning", Result: json.RawMessage("1")},
 			"x\n[stderr]\nwarning\n1",

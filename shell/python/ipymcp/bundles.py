@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +12,10 @@ from ipymcp.payloads import PayloadFiles, content_of, preferred_image
 from ipymcp.text import cut, plain
 from ipymcp.translation import NotJsonError, opaque, translate
 from ipymcp.typenames import class_name
+
+
+# What HTML holds of sounds, videos and pictures.
+_EMBEDDED = re.compile(r"(data:[\w.+/-]+;base64,)[A-Za-z0-9+/=\s]{64,}")
 
 
 @dataclass(slots=True)
@@ -40,7 +45,8 @@ def bounded_bundle(data: dict[Any, Any], metadata: dict[Any, Any], limits: Limit
             contents[mime] = content
             continue
         if mime.startswith("text/") and issubclass(type(payload), str):
-            payload = plain(str.__str__(payload))
+            payload, embedded = _EMBEDDED.subn(r"\1…", plain(str.__str__(payload)))
+            bundle.cut |= embedded > 0
         bundle.data[mime], was_cut = _bounded(payload, limits)
         bundle.cut |= was_cut
     bundle.metadata, was_cut = _bounded(metadata, limits)
