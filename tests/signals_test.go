@@ -42,6 +42,19 @@ func TestSignals_DefaultsFromWithin(t *testing.T) {
 	s.equals("pid = os.fork()\nif not pid: os.kill(os.getpid(), signal.SIGUSR1); os._exit(0)\nos.WTERMSIG(os.waitpid(pid, 0)[1])", "10")
 }
 
+// What user code ignores is ignored by new programs, too, and interrupts no system call.
+func TestSignals_Ignored(t *testing.T) {
+	t.Parallel()
+	s := connect(t, options{})
+	s.succeed("import ctypes, os, signal, subprocess, threading\nfor n in (10, 12, 3, 14, 40): signal.signal(n, signal.SIG_IGN)")
+	for _, name := range []string{"USR1", "USR2", "QUIT", "ALRM", "40"} {
+		s.equals("subprocess.run(['sh', '-c', 'kill -"+name+" $$; echo alive'], capture_output=True, text=True).stdout", `"alive\n"`)
+	}
+	s.equals("threading.Timer(0.1, os.kill, (os.getpid(), 12)).start(); ctypes.CDLL(None).usleep(300_000)", "0")
+	s.succeed("for n in (10, 12, 3, 14, 40): signal.signal(n, signal.SIG_DFL); os.kill(os.getpid(), n)")
+	s.equals("seen = []\nsignal.signal(10, lambda *a: seen.append(a[0])); os.kill(os.getpid(), 10)\nseen", "[10]")
+}
+
 // A timer's signal comes no faster than Python handles it.
 func TestSignals_Storm(t *testing.T) {
 	t.Parallel()

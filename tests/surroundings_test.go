@@ -128,7 +128,8 @@ func TestSurroundings_Sitecustomize(t *testing.T) {
 	for name, text := range map[string]string{
 		"prints": "import os, sys\nprint('from sitecustomize')\nos.write(1, b'raw from sitecustomize\\n')\n" +
 			"sys.stdout.flush()\nvalue = 1",
-		"fails": "print('from sitecustomize')\n1/0",
+		"fails":          "print('from sitecustomize')\n1/0",
+		"sets a timeout": "print('from sitecustomize')\nimport socket\nsocket.setdefaulttimeout(2)",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

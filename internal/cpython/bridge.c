@@ -65,8 +65,8 @@ static void deliver_last_words(void) {
 
 static _Atomic uintptr_t go_handler;
 
-/* Signals that stay Go's: it preempts goroutines with SIGURG, profiles with SIGPROF, and turns faults into panics. */
-static const int kept_by_go[] = {SIGURG, SIGPROF, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
+/* Signals that stay Go's: it preempts goroutines with SIGURG, and turns faults into panics. */
+static const int kept_by_go[] = {SIGURG, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
 
 /* Go's runtime handles every signal, which CPython takes for handlers of C code: signal.getsignal gives None then, and user code that
  * wants to restore what it found fails. Gives every other signal its default back before CPython looks. */
@@ -159,6 +159,15 @@ static int is_guarded(int number) {
 		}
 	}
 	return number >= SIGRTMIN && number <= SIGRTMAX;
+}
+
+static int is_repaired(int number) {
+	for (int i = 0; i < REPAIRED; i++) {
+		if (guarded[i] == number) {
+			return 1;
+		}
+	}
+	return 0;
 }
 
 static int keep_ignoring_hangup; /* the server was started by nohup */
@@ -316,7 +325,9 @@ static int relay(int number, const struct sigaction *action, struct sigaction *p
 		return -1;
 	}
 	hide_route(number, &now);
-	if (action != NULL && is_handler(action) && action->sa_sigaction != route) {
+	/* What is ignored is so for the kernel: system calls go on, and new programs inherit it. */
+	int by_default = action != NULL && action->sa_handler == SIG_DFL && is_guarded(number);
+	if (action != NULL && action->sa_sigaction != route && (is_handler(action) || by_default)) {
 		chain(number, action);
 		ours = *action;
 		ours.sa_sigaction = route;
@@ -337,7 +348,7 @@ int sigaction(int number, const struct sigaction *action, struct sigaction *prev
 	if (atomic_load(&server_pid) != (int)getpid()) {
 		return set_in_child(number, action, previous);
 	}
-	if (is_relayed(number)) {
+	if (is_relayed(number) || (is_guarded(number) && !is_repaired(number))) {
 		return relay(number, action, previous);
 	}
 	if (!is_guarded(number) || __sigaction(number, NULL, &now) != 0 ||

@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import sys
 from _json import encode_basestring_ascii as quoted
-from _socket import socket
+
+from ipymcp.sockets import open_socket
 
 
 def main(descriptor: int) -> None:
@@ -39,6 +40,6 @@ def _say_hello(descriptor: int) -> None:
     version = sys.version.split()[0]
     members = {"event": "hello", "version": version, "executable": sys.executable, "prefix": sys.prefix}
     frame = ("{" + ",".join(f"{quoted(name)}:{quoted(value)}" for name, value in members.items()) + "}").encode()
-    channel = socket(fileno=descriptor)
+    channel = open_socket(descriptor)
     channel.sendall(len(frame).to_bytes(8, "big") + frame)
     channel.detach()

@@ -13,7 +13,6 @@ from ipymcp.text import cut, plain
 from ipymcp.translation import NotJsonError, opaque, translate
 from ipymcp.typenames import class_name
 
-
 # What HTML holds of sounds, videos and pictures.
 _EMBEDDED = re.compile(r"(data:[\w.+/-]+;base64,)[A-Za-z0-9+/=\s]{64,}")
 

@@ -6,13 +6,14 @@ Text is escaped a last time here, so that no lone surrogate leaves whatever a ca
 
 from __future__ import annotations
 
-import _socket
 import json
 import re
 import struct
 import sys
 from collections.abc import Callable
 from typing import Any
+
+from ipymcp.sockets import open_socket
 
 _HEADER = struct.Struct(">Q")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -39,8 +40,9 @@ class Channel:
     """One end of the stream, which blocks; interruptions by signals are retried by Python itself."""
 
     def __init__(self, descriptor: int) -> None:
-        # Not socket.socket, whose methods user code may replace.
-        self._socket = _socket.socket(fileno=descriptor)
+        self._socket = open_socket(descriptor)
+        # Of the frame that is being read: an exception of another thread must not lose it.
+        self._pieces = bytearray()
         # Takes frames instead of the socket while a request is served on the lent thread.
         self.emit: Callable[[bytes], object] | None = None
 
@@ -53,11 +55,13 @@ class Channel:
 
         Raises `RequestError` for a frame that is none, and `ChannelClosedError`.
         """
-        header = self._read(_HEADER.size)
-        if header is None:
+        if not self._fill(_HEADER.size):
             return None
-        frame = self._read(_HEADER.unpack(header)[0])
-        return None if frame is None else decode(frame)
+        whole = _HEADER.size + _HEADER.unpack_from(self._pieces)[0]
+        if not self._fill(whole):
+            return None
+        frame, self._pieces = bytes(memoryview(self._pieces)[_HEADER.size :]), bytearray()
+        return decode(frame)
 
     def send(self, message: dict[str, Any]) -> None:
         """Sends one message. Raises `ChannelClosedError`."""
@@ -78,17 +82,17 @@ class Channel:
         self.emit = None
         self._socket.close()
 
-    def _read(self, size: int) -> bytes | None:
-        pieces = bytearray()
-        while len(pieces) < size:
+    def _fill(self, size: int) -> bool:
+        """Reads until so many bytes of the frame are there; False at the end of the stream."""
+        pieces = self._pieces
+        while (before := len(pieces)) < size:
             try:
-                piece = self._socket.recv(min(size - len(pieces), _READ_BYTES))
+                pieces += self._socket.recv(min(size - len(pieces), _READ_BYTES))
             except OSError as error:
                 raise ChannelClosedError from error
-            if not piece:
-                return None
-            pieces += piece
-        return bytes(pieces)
+            if len(pieces) == before:
+                return False
+        return True
 
 
 def encode(message: Any) -> bytes:

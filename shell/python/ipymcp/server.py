@@ -67,8 +67,15 @@ class Server:
             except self._endings:
                 raise
             except BaseException:
-                self._mend()
+                self._recover()
         return self._serve_one()
+
+    def _recover(self) -> None:
+        """Mends what is broken. What another thread throws meanwhile changes nothing."""
+        try:
+            self._mend()
+        except BaseException:
+            return
 
     def _serve_one(self) -> bool:
         if self._unanswered is not None:
@@ -121,7 +128,7 @@ class Server:
             return encode({"id": error.number, "fault": _fault(error)})
         except BaseException:
             self._forks.leave_if_child(None)
-            self._mend()
+            self._recover()
             return encode(_lost(decode(frame).get("id")))
 
     def _reply_frame(self, request: dict[str, Any]) -> bytes:
@@ -152,7 +159,7 @@ class Server:
                 reply["bindings"] = self._steady(changes, self._kernel, request.get("tools"))
             return reply
         except BaseException as error:  # nothing that an operation raises may end the loop
-            self._mend()
+            self._recover()
             return {"id": number, "fault": _fault(error)}
         finally:
             self._questions.end()
