@@ -35,8 +35,15 @@ type Payload struct {
 // illustrate turns payloads into images and kept files, and writes their placeholders into the displays. It needs no turn. When the
 // context ends, the files of the images that are left are kept instead.
 func (s *Shell) illustrate(ctx context.Context, displays []DisplayData, part *Illustrated) error {
-	budget := pictures.Budget{Bytes: pictures.AnswerBytes}
-	return fill(displays, part, func(payload Payload) string { return s.placeholder(ctx, payload, part, &budget) })
+	if len(part.Payloads) == 0 {
+		return nil
+	}
+	var err error
+	s.aside(func() {
+		budget := pictures.Budget{Bytes: pictures.AnswerBytes}
+		err = fill(displays, part, func(payload Payload) string { return s.placeholder(ctx, payload, part, &budget) })
+	})
+	return err
 }
 
 // fill writes placeholders for the payloads into the displays.

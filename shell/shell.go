@@ -50,7 +50,9 @@ type Options struct {
 	// Stack reads the main thread's Python stack, as faulthandler writes it; nil: nobody can.
 	Stack func() string
 	// Keep keeps an open file from user code until the returned function is called; nil: nobody has to.
-	Keep    func(*os.File) (release func())
+	Keep func(*os.File) (release func())
+	// Aside does work that takes long without keeping Python's thread from Python; nil: the thread has nothing to do with the caller.
+	Aside   func(work func())
 	Scratch string // private directory for spools and what IPython writes; the caller removes it at the end
 }
 
@@ -62,7 +64,8 @@ type Shell struct {
 	scratch string
 	// children interrupts what was started since a moment; may be nil.
 	children func(since time.Time)
-	stack    func() string                   // may be nil
+	stack    func() string // may be nil
+	aside    func(work func())
 	keep     func(*os.File) (release func()) // may be nil
 
 	queue   queue
@@ -85,7 +88,10 @@ type Shell struct {
 // New makes the shell and opens its queue. Operations wait until Start has run.
 func New(o Options) *Shell {
 	s := &Shell{engine: o.Engine, output: o.Output, limits: o.Limits, scratch: o.Scratch, children: o.InterruptChildren}
-	s.stack, s.keep, s.up = o.Stack, o.Keep, make(chan struct{})
+	s.stack, s.keep, s.up, s.aside = o.Stack, o.Keep, make(chan struct{}), o.Aside
+	if s.aside == nil {
+		s.aside = func(work func()) { work() }
+	}
 	s.files.directory, s.files.limit = o.Scratch, maxFileBytes
 	s.starts = s.queue.reserve()
 	s.background = bounds.NewStream(s.limits.TextChars, nil)

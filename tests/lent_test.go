@@ -81,3 +81,21 @@ func TestLent_UnreadRefusals(t *testing.T) {
 	eventually(t, "the loop", exists("woken"))
 	s.readOutput()
 }
+
+// Background tasks go on while the pictures of an answer are made fit.
+func TestLent_LargePicture(t *testing.T) {
+	t.Parallel()
+	s := connect(t, options{})
+	s.succeed("import asyncio, struct, time, zlib\nfrom IPython.display import Image, display\nlast = time.monotonic(); longest = 0\n" +
+		"async def tick():\n    global last, longest\n    while True:\n        await asyncio.sleep(0.002); now = time.monotonic()\n" +
+		"        longest = max(longest, now - last); last = now\n" +
+		"def chunk(kind, data): return struct.pack('>I', len(data)) + kind + data + struct.pack('>I', zlib.crc32(kind + data))\n" +
+		"width, height = 4000, 3000\nrow = b'\\0' + bytes(range(250)) * 48\n" +
+		"png = b'\\x89PNG\\r\\n\\x1a\\n' + chunk(b'IHDR', struct.pack('>IIBBBBB', width, height, 8, 2, 0, 0, 0)) + " +
+		"chunk(b'IDAT', zlib.compress(row * height, 1)) + chunk(b'IEND', b'')\ntask = asyncio.ensure_future(tick())")
+	s.call("execute", map[string]any{"code": "display(Image(data=png)); begun = last = time.monotonic(); longest = 0"}) // answered with the picture alone
+	times := decodeInto[[]float64](t, s.succeed("[longest, time.monotonic() - begun]").Result)
+	if times[0] > times[1]/2 {
+		t.Errorf("of %v s, a background task had no turn in %v s", times[1], times[0])
+	}
+}

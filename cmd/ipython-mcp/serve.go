@@ -120,7 +120,7 @@ func (p *process) assembleServer() (err error) {
 	p.cleanups = append(p.cleanups, func() error { p.family.End(childrenGrace); return nil })
 	p.kernel = shell.New(shell.Options{
 		Engine: p.channel, Output: p.stdio, Limits: p.config.limits, Scratch: p.scratch.path, InterruptChildren: p.family.Interrupt,
-		Stack: p.stacks.Read, Keep: cpython.Hide,
+		Stack: p.stacks.Read, Keep: cpython.Hide, Aside: p.channel.Aside,
 	})
 	p.server, err = server.New(server.Options{
 		Namespace: p.kernel, Limits: p.config.limits, Compact: p.config.compact, Logger: p.log, Version: buildVersion(),

@@ -146,6 +146,9 @@ func dispatch(request []byte) (reply []byte, descriptor int, replied bool) {
 	return C.GoBytes(unsafe.Pointer(data), C.int(size)), int(awaited), true
 }
 
+// aside lets Python use its lent thread until the descriptor is readable.
+func aside(descriptor int) { C.module_aside(C.int(descriptor)) }
+
 // C calls these two on Python's thread, without the GIL.
 
 //export ipymcpLent

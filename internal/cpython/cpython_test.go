@@ -310,6 +310,19 @@ var scenarios = map[string]func(*session) error{
 		}
 		return nil
 	}),
+	"Python has its thread while lent work does something beside it": lent(func(s *session) error {
+		did := false
+		s.channel.Aside(func() { did = true })
+		var panicked any
+		func() {
+			defer func() { panicked = recover() }()
+			s.channel.Aside(func() { panic("of the work") })
+		}()
+		if !did || panicked != "of the work" {
+			return fmt.Errorf("the work was done: %v, its panic is %v", did, panicked)
+		}
+		return s.eval("stood_by", "[b'\\x00', b'\\x00']")
+	}),
 	"a forked child of a lent call ends where it would reply": lent(func(s *session) error {
 		return s.eval("fork_and_return()", "1")
 	}),

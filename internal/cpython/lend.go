@@ -73,6 +73,32 @@ func (c *Channel) Wait(input int) bool {
 	return err == nil && !needed && (input < 0 || events[0].Revents != 0)
 }
 
+// Aside does work that takes long and calls nothing of this channel. On the lent thread it does so beside that, which Python has
+// meanwhile; it does not serve requests, though. A panic of the work is the caller's.
+func (c *Channel) Aside(work func()) {
+	var ends [2]int
+	if !isPythonThread() || unix.Pipe2(ends[:], unix.O_CLOEXEC) != nil {
+		work()
+		return
+	}
+	done := make(chan any)
+	go func() {
+		defer func() {
+			panicked := recover()
+			_, _ = unix.Write(ends[1], []byte{0}) // a pipe of our own takes it
+			done <- panicked
+		}()
+		work()
+	}()
+	aside(ends[0])
+	panicked := <-done
+	_, _ = unix.Close(ends[0]), unix.Close(ends[1])
+	lent.descriptor = -1 // what Python has to do now is not known here
+	if panicked != nil {
+		panic(panicked)
+	}
+}
+
 // runLent runs on Python's thread what waits for that.
 func runLent(descriptor int) {
 	lent.descriptor = descriptor

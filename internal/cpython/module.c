@@ -48,6 +48,7 @@ static struct {
 	object *(*bytes)(const char *data, py_size size);
 	int (*bytes_content)(object *bytes, char **data, py_size *size);
 	object *(*from_size)(size_t number);
+	object *(*from_long)(long number);
 	py_size (*length)(object *text);
 	const char *(*utf8)(object *text, py_size *size);
 	object *(*attribute)(object *owner, const char *name);
@@ -76,7 +77,7 @@ static object *none;
 static pthread_t thread;
 static int runs;
 static pid_t process;
-static object *serve; /* borrowed from the call of lend that runs */
+static object *serve, *stand_by; /* borrowed from the call of lend that runs */
 static void *state;   /* of Python's thread while it does not have the GIL */
 
 int module_load(void *handle) {
@@ -91,6 +92,7 @@ int module_load(void *handle) {
 		{"PyBytes_FromStringAndSize", (void **)&python.bytes},
 		{"PyBytes_AsStringAndSize", (void **)&python.bytes_content},
 		{"PyLong_FromSize_t", (void **)&python.from_size},
+		{"PyLong_FromLong", (void **)&python.from_long},
 		{"PyUnicode_GetLength", (void **)&python.length},
 		{"PyUnicode_AsUTF8AndSize", (void **)&python.utf8},
 		{"PyObject_GetAttrString", (void **)&python.attribute},
@@ -121,25 +123,26 @@ int module_load(void *handle) {
 	return 0;
 }
 
-/* lend(serve, descriptor): the thread runs what waits for it in Go. serve takes the bytes of a request and returns those of the reply,
+/* lend(serve, stand_by, descriptor): the thread runs what waits for it in Go. serve takes the bytes of a request and returns those of the reply,
  * and the descriptor for which to wait then. Where it fails, it is called with the same object again. User code can import the module, too: out of place,
  * its functions do nothing. */
 static object *lend(object *module, object *const *arguments, py_size count) {
 	(void)module;
-	if (count != 2 || serve != NULL || !module_is_python_thread()) {
+	if (count != 3 || serve != NULL || !module_is_python_thread()) {
 		return python.build("");
 	}
-	int descriptor = (int)python.to_long(arguments[1]);
+	int descriptor = (int)python.to_long(arguments[2]);
 	/* A signal before this is handled here, a later one is seen by who waits. */
 	bridge_forget_wakes();
 	if (python.check_signals() != 0) {
 		return NULL;
 	}
 	serve = arguments[0];
+	stand_by = arguments[1];
 	state = python.save_thread();
 	ipymcpLent(descriptor);
 	python.restore_thread(state);
-	serve = NULL;
+	serve = stand_by = NULL;
 	return python.build("");
 }
 
@@ -209,6 +212,21 @@ int module_dispatch(const char *request, size_t length, char **reply, size_t *si
 	python.forget(argument);
 	state = python.save_thread();
 	return status;
+}
+
+void module_aside(int descriptor) {
+	python.restore_thread(state);
+	object *argument = python.from_long(descriptor);
+	object *result = argument != NULL ? python.call(stand_by, argument, NULL) : NULL;
+	if (getpid() != process) {
+		_exit(EXIT_FAILURE); /* a forked child: Go's runtime does not live in it */
+	}
+	if (result == NULL) {
+		python.clear_error();
+	}
+	python.forget(result);
+	python.forget(argument);
+	state = python.save_thread();
 }
 
 static object *plain_write, *plain_flush; /* TextIOWrapper's; kept for good */

@@ -15,6 +15,9 @@ int module_register(void);
  * -1: it has something to do. Otherwise returns -1: Python did not reply. The request stays the caller's. */
 int module_dispatch(const char *request, size_t length, char **reply, size_t *size, int *descriptor);
 
+/* Lets Python use its lent thread until the descriptor is readable. Only for code that runs on that thread. */
+void module_aside(int descriptor);
+
 /* Reports whether the calling thread is the one that runs Python. */
 int module_is_python_thread(void);
 

@@ -24,6 +24,7 @@ quiet_until = 0.0
 # Signals that Go's runtime keeps, or the program under test routes.
 kept = "SIGURG SIGPROF SIGSEGV SIGBUS SIGFPE SIGILL SIGTRAP SIGABRT SIGSYS SIGTERM SIGHUP".split()
 seen = []
+stood_by = []
 pair = []
 
 
@@ -109,7 +110,7 @@ while True:
     code = receive(struct.unpack(">Q", receive(8))[0])
     if code == b'{"lend":true}':
         lent = True
-        _ipymcp.lend(lambda code: (evaluate(code), awaited), awaited)
+        _ipymcp.lend(lambda code: (evaluate(code), awaited), lambda end: stood_by.append(os.read(end, 1)), awaited)
         lent = False
     else:
         send(evaluate(code))

@@ -105,7 +105,12 @@ class Server:
     def _lend(self) -> None:
         """Has the embedding process use this thread until it is needed here."""
         if embedding is not None:
-            embedding.lend(self._serve_lent, self._event_loop.awaited())
+            embedding.lend(self._serve_lent, self._stand_by, self._event_loop.awaited())
+
+    def _stand_by(self, descriptor: int) -> None:
+        """Lets background tasks go on until the embedding process has finished an answer."""
+        self._event_loop.wait_readable(descriptor)
+        self._forks.leave_if_child(None)
 
     def _serve_lent(self, frame: bytes) -> tuple[bytes, int]:
         """The reply to a request that comes on the lent thread, and the descriptor for which this thread waits then.

@@ -5,11 +5,12 @@ from io import TextIOWrapper
 from types import FunctionType
 from typing import Any
 
-def lend(serve: Callable[[bytes], tuple[bytes, int]], descriptor: int, /) -> None:
+def lend(serve: Callable[[bytes], tuple[bytes, int]], stand_by: Callable[[int], None], descriptor: int, /) -> None:
     """Lets the embedding process use this thread, until the descriptor is readable or something else needs it.
 
     It calls `serve` with the bytes of each request, and gets those of the reply, and the descriptor to wait for next;
-    -1: this thread has something to do.
+    -1: this thread has something to do. While it finishes an answer that takes long, it calls `stand_by` with a
+    descriptor that is readable at the end.
     """
 
 def collect(stream_class: type[TextIOWrapper], stream: TextIOWrapper, /) -> Callable[[str], int]:
