@@ -29,8 +29,8 @@ int bridge_interrupt(void);
  * (ESRCH when there is no thread, or no handler). */
 int bridge_ask(int number);
 
-/* Puts the routing handler in front of whatever handles SIGINT, SIGTERM, SIGHUP and the interrupt now; bridge_main does so for other signals. Fixes the server's process id, the descriptor that
- * foreign signals are reported to (one byte each), and Go's own handler. Call it once. */
+/* Puts the routing handler in front of whatever handles SIGINT, SIGTERM, SIGHUP and the interrupt now; bridge_main does so for other signals.
+ * Fixes the server's process id, the descriptor that foreign signals are reported to (one byte each), and Go's own handler. Call it once. */
 void bridge_guard_signals(int notify);
 
 /* Puts the routing handler back where it was replaced; nothing before bridge_guard_signals. */

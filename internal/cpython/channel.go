@@ -105,8 +105,8 @@ func (c *Channel) Call(request []byte, take func(frame []byte) (last bool)) erro
 	}
 }
 
-// Send writes one frame. Beside the requests of Call, these are answers to what Python asks before its reply. It may be called from any goroutine, and
-// blocks while Python does not read.
+// Send writes one frame. Beside the requests of Call, these are answers to what Python asks before its reply. It may be called from any
+// goroutine, and blocks while Python does not read.
 func (c *Channel) Send(frame []byte) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()

@@ -32,7 +32,8 @@ static atomic_int watched;      /* CPython reports what could write past this fi
 static atomic_int bypassed;     /* native code may do that; for good */
 static atomic_int process;      /* the server's id: a child made by vfork shares this memory */
 static atomic_flag lock = ATOMIC_FLAG_INIT; /* held for the time of a copy, or of a write where the pipe is full */
-static __thread int holding __attribute__((tls_model("initial-exec"))); /* this thread has the lock, or waits for it: a signal handler that writes must not wait for it */
+/* This thread has the lock, or waits for it: a signal handler that writes must not wait for it. */
+static __thread int holding __attribute__((tls_model("initial-exec")));
 static struct stat captured[2]; /* the pipes that descriptors 1 and 2 were at the start */
 static FILE *c_stdout;          /* C's stdout while it is ours; NULL before combine_prepare */
 static bridge_library python;   /* valid where c_stdout is not NULL */

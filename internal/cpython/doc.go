@@ -9,10 +9,10 @@
 //
 // # Ownership
 //
-// No Python object is ever seen in Go. Of the C API, functions of the stable ABI are called, and PyFunction's accessors, which every version has, found by name with dlsym, so
-// neither headers nor a Python at link time are needed and one binary serves every minor version. The builtin module _ipymcp (module.c) holds
-// references for the time of one call only, with the GIL. The argument vector
-// handed to Py_BytesMain lives on the C heap until the process ends, because CPython keeps pointers into it.
+// No Python object is ever seen in Go. Of the C API, functions of the stable ABI are called, and PyFunction's accessors and PySys_AddAuditHook,
+// which every version has, found by name with dlsym, so neither headers nor a Python at link time are needed and one binary serves every minor
+// version. The builtin module _ipymcp (module.c) holds references for the time of one call only, with the GIL. The argument vector handed to
+// Py_BytesMain lives on the C heap until the process ends, because CPython keeps pointers into it.
 //
 // # Signals
 //
@@ -22,7 +22,8 @@
 // process sends itself end the server. The interrupt's handler cannot be replaced. The few signals that Go's
 // runtime needs stay its own; the others have their default when CPython starts. Go's threads block those that programs wait for, so that only
 // Python's take them. Other signals come by that handler where something handles them: each that does ends the wait on a lent thread, also one
-// that came just before it, and runs on the alternate stack. A forked child gets default handlers back. [StackSignal] asks for the Python stack ([Stacks]).
+// that came just before it, and runs on the alternate stack. A forked child gets default handlers back. [StackSignal] asks for the Python stack
+// ([Stacks]).
 //
 // # Descriptors
 //

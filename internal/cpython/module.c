@@ -11,7 +11,8 @@
 
 #include "_cgo_export.h"
 
-/* What the stable ABI fixes, for lack of Python's headers. Beside it, only PyFunction's accessors are called. Builds with another layout of objects (free-threaded ones) are not loaded. */
+/* What the stable ABI fixes, for lack of Python's headers. Beside it, only PyFunction's accessors are called. Builds with another layout of
+ * objects (free-threaded ones) are not loaded. */
 typedef struct object object;
 typedef ptrdiff_t py_size;
 
@@ -124,8 +125,8 @@ int module_load(void *handle) {
 }
 
 /* lend(serve, stand_by, descriptor): the thread runs what waits for it in Go. serve takes the bytes of a request and returns those of the reply,
- * and the descriptor for which to wait then. Where it fails, it is called with the same object again. User code can import the module, too: out of place,
- * its functions do nothing. */
+ * and the descriptor for which to wait then. Where it fails, it is called with the same object again. User code can import the module, too:
+ * out of place, its functions do nothing. */
 static object *lend(object *module, object *const *arguments, py_size count) {
 	(void)module;
 	if (count != 3 || serve != NULL || !module_is_python_thread()) {
@@ -300,8 +301,8 @@ static int has_items(object *dict, object *items, py_size *place) {
 	return 1;
 }
 
-/* are_unchanged(functions, parts, annotations, items): whether plain functions have these parts, and their annotations these items; lists, the last one of
- * keys and values. Asks Python's structures and not the attributes, each of which is an audit event. */
+/* are_unchanged(functions, parts, annotations, items): whether plain functions have these parts, and their annotations these items; lists, the
+ * last one of keys and values. Asks Python's structures and not the attributes, each of which is an audit event. */
 static object *are_unchanged(object *module, object *const *arguments, py_size count) {
 	(void)module;
 	if (count != 4) {

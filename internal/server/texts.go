@@ -201,6 +201,7 @@ var resetText = toolText{
 	hints: hints{destructive: true, idempotent: true},
 	input: noArguments{},
 	description: `
-Delete every name that was defined in the session and restore IPython's own names and the configured modules. Cannot be
-undone. Imported modules stay loaded, the execution count goes on, files and child processes are untouched.`,
+Delete every name that was defined in the session and restore IPython's own names and the configured modules. Also puts
+back functions of the standard library that code of the session has replaced. Cannot be undone. Imported modules stay
+loaded, the execution count goes on, files and child processes are untouched.`,
 }
