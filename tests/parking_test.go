@@ -375,7 +375,7 @@ func TestParking_Ends(t *testing.T) {
 	}
 	s.refused(c.accept(q, "late"), "names no open question")
 
-	limited := parkedCall{s, "execute", map[string]any{"code": "input('quick! ')", "timeout_seconds": 2}}
+	limited := parkedCall{s, "execute", map[string]any{"code": "input('quick! ')", "timeout_seconds": 5}}
 	q = limited.question(limited.send())
 	if e := s.final("e2"); e.Status != "interrupted" || !strings.Contains(e.Error.Message, "timeout_seconds") {
 		t.Errorf("the time limit ends it with %+v, %v", e, e.Error)

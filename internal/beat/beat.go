@@ -22,6 +22,7 @@ type Beat struct {
 	act      func() (busy bool)
 	timer    *time.Timer
 	beating  atomic.Bool
+	stopped  atomic.Bool
 	idle     atomic.Int32 // beats since there was something to do
 }
 
@@ -37,6 +38,7 @@ func New(interval time.Duration, act func() (busy bool)) *Beat {
 // Start makes act be called within two intervals, and then on. It costs next to nothing while the Beat beats.
 func (b *Beat) Start() {
 	b.idle.Store(0)
+	b.stopped.Store(false)
 	if !b.beating.Load() && b.beating.CompareAndSwap(false, true) {
 		b.timer.Reset(b.interval)
 	}
@@ -47,7 +49,7 @@ func (b *Beat) Next() { b.timer.Reset(b.interval) }
 
 // Stop ends the beats, except one that is due. Start begins them again.
 func (b *Beat) Stop() {
-	b.idle.Store(rest)
+	b.stopped.Store(true)
 	b.timer.Stop()
 	b.beating.Store(false)
 }
@@ -56,13 +58,13 @@ func (b *Beat) once() {
 	if b.act() {
 		b.idle.Store(0)
 	}
-	if b.idle.Add(1) <= rest {
+	if b.idle.Add(1) <= rest && !b.stopped.Load() {
 		b.timer.Reset(b.interval)
 		return
 	}
 	b.beating.Store(false)
 	// Who called Start a moment ago found it beating.
-	if b.idle.Load() == 0 {
+	if b.idle.Load() == 0 && !b.stopped.Load() {
 		b.Start()
 	}
 }

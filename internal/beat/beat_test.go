@@ -82,3 +82,21 @@ func TestBeat_stop(t *testing.T) {
 		}
 	})
 }
+
+// A stop in the middle of a beat is one, too.
+func TestBeat_stopWithin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var beats atomic.Int32
+		var b *Beat
+		b = New(interval, func() bool {
+			beats.Add(1)
+			b.Stop()
+			return true
+		})
+		b.Start()
+		time.Sleep(time.Second)
+		if got := beats.Load(); got != 1 {
+			t.Errorf("%d beats", got)
+		}
+	})
+}

@@ -69,6 +69,7 @@ static struct {
 	object *(*build)(const char *format, ...);
 	void (*forget)(object *reference);
 	void (*clear_error)(void);
+	object *(*no_memory)(void);
 	int (*check_signals)(void);
 } python;
 
@@ -114,6 +115,7 @@ int module_load(void *handle) {
 		{"Py_BuildValue", (void **)&python.build},
 		{"Py_DecRef", (void **)&python.forget},
 		{"PyErr_Clear", (void **)&python.clear_error},
+		{"PyErr_NoMemory", (void **)&python.no_memory},
 		{"PyErr_CheckSignals", (void **)&python.check_signals},
 	};
 	for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
@@ -161,13 +163,14 @@ static object *emit(object *module, object *frame) {
 		return NULL;
 	}
 	copy = malloc((size_t)size + 1);
-	if (copy != NULL) {
-		memcpy(copy, data, (size_t)size);
-		void *here = python.save_thread();
-		ipymcpEmitted(copy, (size_t)size);
-		python.restore_thread(here);
-		free(copy);
+	if (copy == NULL) {
+		return python.no_memory();
 	}
+	memcpy(copy, data, (size_t)size);
+	void *here = python.save_thread();
+	ipymcpEmitted(copy, (size_t)size);
+	python.restore_thread(here);
+	free(copy);
 	return python.build("");
 }
 
@@ -281,12 +284,12 @@ static int has_parts(object *function, object *parts, py_size place) {
 		python.get_code(function), or_none(python.get_defaults(function)), or_none(python.get_keyword_defaults(function)),
 		python.get_annotations(function), own,
 	};
-	int same = 1;
-	for (py_size i = 0; i < FUNCTION_PARTS; i++) {
-		same = same && now[i] != NULL && now[i] == python.list_item(parts, place + i);
+	py_size same = 0;
+	while (same < FUNCTION_PARTS && now[same] != NULL && now[same] == python.list_item(parts, place + same)) {
+		same++;
 	}
 	python.forget(own);
-	return same;
+	return same == FUNCTION_PARTS;
 }
 
 /* Whether the items of a dictionary are those at *place, one key and one value after the other. Sets *place behind them. */

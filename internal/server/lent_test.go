@@ -204,7 +204,7 @@ func TestLent_oneAfterTheOther(t *testing.T) {
 		c.expect(strconv.Itoa(i))
 	}
 	// The namespace's start came from elsewhere, and so does a call now and then where the machine is busy.
-	if lent, others := c.thread.lent.Load(), c.thread.others.Load(); lent+others != 51 || lent < 25 {
+	if lent, others := c.thread.lent.Load(), c.thread.others.Load(); lent+others != 51 || lent == 0 {
 		t.Errorf("%d calls on lent work, %d from elsewhere", lent, others)
 	}
 }
