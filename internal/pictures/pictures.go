@@ -39,7 +39,7 @@ type Picture struct {
 // MIME is the type of the picture's data.
 func (p Picture) MIME() string { return "image/" + p.Format }
 
-// one keeps images from being decoded at the same time: each may take half a gigabyte.
+// one keeps images from being decoded at the same time: each may take half a gigabyte, what its budget has at most.
 var one = make(chan struct{}, 1)
 
 // Load makes a picture of an image file, within what is left of the budget. Whatever the name says, the content decides about the
@@ -73,7 +73,7 @@ func Load(ctx context.Context, path string, budget *Budget) (p Picture, err erro
 		return Picture{}, fmt.Errorf("it has %dx%d pixels, and at most %d megapixels are decoded",
 			config.Width, config.Height, maxPixels>>20)
 	}
-	free, err := budget.spend(config)
+	free, err := budget.spend(config, format == "jpeg" && progressive(file))
 	if err != nil {
 		return Picture{}, err
 	}

@@ -210,6 +210,41 @@ func TestLoad_WithinABudget(t *testing.T) {
 	}
 }
 
+// A progressive JPEG takes five times as much as another, wherever its frame begins.
+func TestLoad_ProgressiveWithinABudget(t *testing.T) {
+	baseline := jpegOf(t, plain(100, 20), 90)
+	as := func(marker byte) []byte { return bytes.Replace(baseline, []byte{0xff, 0xc0}, []byte{0xff, marker}, 1) }
+	const comment = "\xff\xd8\xff\xfe\x00\x06\xff\xc0\xff\xc0" // with what looks like the start of a frame
+	garbled := append([]byte(comment+"\x01\x02\xff\xd0\xff\x00\xff\xff"), as(0xc2)[2:]...)
+	for name, test := range map[string]struct {
+		data  []byte
+		bytes int64
+	}{
+		"baseline":    {baseline, 100 * 20 * 3},
+		"extended":    {as(0xc1), 100 * 20 * 3},
+		"progressive": {as(0xc2), 100 * 20 * 15},
+		"garbled":     {garbled, 100 * 20 * 15},
+		"gray":        {bytes.Replace(jpegOf(t, image.NewGray(image.Rect(0, 0, 100, 20)), 90), []byte{0xff, 0xc0}, []byte{0xff, 0xc2}, 1), 100 * 20 * 5},
+	} {
+		path := filepath.Join(t.TempDir(), "image")
+		if err := os.WriteFile(path, test.data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		budget := Budget{test.bytes - 1}
+		if _, err := Load(t.Context(), path, &budget); err == nil || !strings.Contains(err.Error(), "what is left") {
+			t.Errorf("%s: with a byte too few: %v", name, err)
+		}
+		budget.Bytes++
+		// Whether it can be decoded then is another matter.
+		if _, err := Load(t.Context(), path, &budget); budget.Bytes != 0 {
+			t.Errorf("%s: with what it takes: %v, %d bytes are left", name, err, budget.Bytes)
+		}
+	}
+	if !progressive(strings.NewReader("\xff\xd8\xff")) {
+		t.Error("a file without a frame counts as baseline")
+	}
+}
+
 // Work whose context ends stops, also in the middle of an image and while another image is being made.
 func TestLoad_Stops(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "image")
