@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// sketchedImages is how many images an answer has whose code still runs: the newest. The model may look often.
+	// sketchedImages is how many displays an answer has with their images whose code still runs: the newest. The model may look often.
 	sketchedImages = 4
 	// sketchedBytes is what they may take when they are decoded, and sketchedTime how long, the wait for pictures of other answers
 	// included. The answer has a clock to keep.
@@ -26,12 +26,14 @@ const (
 
 var errSketchTakesLong = errors.New("making it takes too long")
 
-// sketch is a display of code that runs, as Python writes it to a file.
+// sketch is what code that runs has displayed so far, as Python writes it to a file.
 type sketch struct {
-	DisplayData
-	Files   map[string]string `json:"files"` // by type
-	Cut     bool              `json:"cut"`
-	Omitted bool              `json:"omitted"` // there are more than are kept
+	Displays []struct {
+		DisplayData
+		Files map[string]string `json:"files"` // by type
+	} `json:"displays"`
+	Cut     bool `json:"cut"`
+	Omitted bool `json:"omitted"` // there are more than are kept
 }
 
 // sketched is what was displayed so far.
@@ -41,36 +43,18 @@ type sketched struct {
 	cut, omitted bool
 }
 
-// sketched returns what the operation's code has displayed so far. Displays that change at the same time may be missing.
-func (r *recording) sketched() (found sketched) {
-	var withImage []int
-	for _, s := range r.sketches() {
-		number := len(found.displays)
-		found.displays = append(found.displays, s.DisplayData)
-		found.cut, found.omitted = found.cut || s.Cut, found.omitted || s.Omitted
-		for _, mime := range slices.Sorted(maps.Keys(s.Files)) {
-			found.part.Payloads = append(found.part.Payloads, Payload{number, mime, s.Files[mime]})
-			if strings.HasPrefix(mime, "image/") {
-				withImage = append(withImage, number)
-			}
-		}
-	}
-	newest := withImage[max(0, len(withImage)-sketchedImages):]
+// sketched returns what the operation's code has displayed so far.
+func (r *recording) sketched() sketched {
+	found := r.sketch().sketched()
 	budget := pictures.Budget{Bytes: sketchedBytes}
 	ctx, cancel := context.WithTimeoutCause(context.Background(), sketchedTime, errSketchTakesLong)
 	defer cancel()
+	newest := newestImages(found.part.Payloads)
 	err := fill(found.displays, &found.part, func(p Payload) string {
-		if !strings.HasPrefix(p.MIME, "image/") || !slices.Contains(newest, p.Display) {
+		if !isImage(p) || !newest[p.Display] {
 			return later(p, "")
 		}
-		picture, err := pictures.Load(ctx, filepath.Join(r.scratch, filepath.Base(p.File)), &budget)
-		switch {
-		case errors.Is(err, os.ErrNotExist): // replaced since
-			return later(p, "")
-		case err != nil:
-			return later(p, fmt.Sprintf(" (%v)", err))
-		}
-		return found.part.add(picture)
+		return r.preview(ctx, p, &found.part, &budget)
 	})
 	if err != nil {
 		return sketched{}
@@ -78,22 +62,53 @@ func (r *recording) sketched() (found sketched) {
 	return found
 }
 
+// sketch reads the file of the request that runs; nothing was displayed where there is none.
+func (r *recording) sketch() (s sketch) {
+	text, err := os.ReadFile(filepath.Join(r.scratch, fmt.Sprintf("sketch-%d.json", r.request.Load())))
+	if err != nil || json.Unmarshal(text, &s) != nil {
+		return sketch{}
+	}
+	return s
+}
+
+// sketched returns the displays and their payloads, in the order in which they were made.
+func (s sketch) sketched() sketched {
+	found := sketched{cut: s.Cut, omitted: s.Omitted}
+	for number, display := range s.Displays {
+		found.displays = append(found.displays, display.DisplayData)
+		for _, mime := range slices.Sorted(maps.Keys(display.Files)) {
+			found.part.Payloads = append(found.part.Payloads, Payload{number, mime, display.Files[mime]})
+		}
+	}
+	return found
+}
+
+// newestImages returns which displays are the last that have an image.
+func newestImages(payloads []Payload) map[int]bool {
+	newest := make(map[int]bool)
+	for _, p := range slices.Backward(payloads) {
+		if isImage(p) && len(newest) < sketchedImages {
+			newest[p.Display] = true
+		}
+	}
+	return newest
+}
+
+func isImage(p Payload) bool { return strings.HasPrefix(p.MIME, "image/") }
+
+// preview adds the image of a payload to the answer and leaves its file where it is.
+func (r *recording) preview(ctx context.Context, p Payload, part *Illustrated, budget *pictures.Budget) string {
+	picture, err := pictures.Load(ctx, filepath.Join(r.scratch, filepath.Base(p.File)), budget)
+	switch {
+	case errors.Is(err, os.ErrNotExist): // replaced since
+		return later(p, "")
+	case err != nil:
+		return later(p, fmt.Sprintf(" (%v)", err))
+	}
+	return part.add(picture)
+}
+
 // later is the placeholder of what only the last answer has.
 func later(p Payload, why string) string {
 	return fmt.Sprintf("<%s, left out while the code runs%s>", p.MIME, why)
-}
-
-// sketches reads the files of the request that runs, in the order in which the displays were made.
-func (r *recording) sketches() (all []sketch) {
-	paths, err := filepath.Glob(filepath.Join(r.scratch, fmt.Sprintf("sketch-%d-*.json", r.request.Load())))
-	if err != nil {
-		return nil
-	}
-	for _, path := range paths {
-		var s sketch
-		if text, err := os.ReadFile(path); err == nil && json.Unmarshal(text, &s) == nil {
-			all = append(all, s)
-		}
-	}
-	return all
 }

@@ -3,15 +3,19 @@ package shell
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// What was displayed so far is read from the files of the request that runs, and nothing of it is taken away.
+// What was displayed so far is read from the file of the request that runs, whatever its directory is called, and nothing of it is taken away.
 func TestRecording_Sketched(t *testing.T) {
-	r := &recording{scratch: t.TempDir()}
+	r := &recording{scratch: filepath.Join(t.TempDir(), "x[y]")}
+	if err := os.Mkdir(r.scratch, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	r.request.Store(7)
 	write := func(name, text string) {
 		t.Helper()
@@ -19,14 +23,14 @@ func TestRecording_Sketched(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const image = `{"data": {"image/png": null}, "metadata": {}, "files": {"image/png": %q}, "cut": false, "omitted": false}`
-	write("sketch-6-000.json", `{"data": {"text/plain": "of another"}}`)
-	write("sketch-7-010.json", `{"data": {"text/plain": "last"}, "metadata": {}, "files": {}, "cut": true, "omitted": true}`)
-	write("sketch-7-011.json.new", `{"data"`)
-	write("sketch-7-012.json", `{"data"`)
-	for i, file := range []string{"old", "lost", "broken", "../small"} {
-		write(fmt.Sprintf("sketch-7-00%d.json", i), fmt.Sprintf(image, file))
+	const image = `{"data": {"image/png": null}, "files": {"image/png": %q}}, `
+	displays := ""
+	for _, file := range []string{"old", "lost", "broken", "../small"} {
+		displays += fmt.Sprintf(image, file)
 	}
+	write("sketch-6.json", `{"displays": [{"data": {"text/plain": "of another"}}]}`)
+	write("sketch-7.json", `{"displays": [`+displays+`{"data": {"text/plain": "last"}, "metadata": {}, "files": {}}], "cut": true, "omitted": true}`)
+	write("sketch-7.json.new", `{"displays": [`)
 	write("broken", "no picture")
 	write("small", string(pngOf(t, 3, 4)))
 	for range 2 {
@@ -44,5 +48,17 @@ func TestRecording_Sketched(t *testing.T) {
 				t.Errorf("display %d is %s, %v; want %s", i, found.displays[i].Data, err, want)
 			}
 		}
+	}
+}
+
+// What counts is displays, not images: one display with images of several types is one.
+func TestNewestImages(t *testing.T) {
+	var payloads []Payload
+	for display := range 6 {
+		payloads = append(payloads, Payload{display, "application/pdf", "p"}, Payload{display, "image/png", "a"}, Payload{display, "image/tiff", "b"})
+	}
+	payloads = append(payloads, Payload{6, "application/pdf", "p"})
+	if newest := newestImages(payloads); !maps.Equal(newest, map[int]bool{2: true, 3: true, 4: true, 5: true}) {
+		t.Errorf("the newest images are in the displays %v", newest)
 	}
 }

@@ -13,7 +13,7 @@ from IPython.core.displaypub import DisplayPublisher
 from ipymcp.bundles import Bundle, bounded_bundle
 from ipymcp.limits import Limits
 from ipymcp.payloads import PayloadFiles
-from ipymcp.sketches import Sketches
+from ipymcp.sketches import Sketches, Snapshot
 
 
 class RecordingHook(DisplayHook):
@@ -84,7 +84,6 @@ class RecordingHook(DisplayHook):
 class _Shown:
     display_id: str | None
     bundle: Bundle
-    sketch: str
 
 
 @dataclass(slots=True)
@@ -99,6 +98,11 @@ class Displays:
     def cut(self) -> bool:
         """Whether something is not in the answer."""
         return self.omitted or any(shown.bundle.cut for shown in self.shown)
+
+    def snapshot(self) -> Snapshot:
+        """What there is so far. Any thread."""
+        bundles = [shown.bundle for shown in list(self.shown)]
+        return Snapshot(bundles, self.omitted or any(bundle.cut for bundle in bundles), self.omitted)
 
     def answer(self) -> dict[str, Any]:
         """The part of an answer that holds them; whoever gets it owns the files."""
@@ -122,15 +126,16 @@ class CollectingPublisher(DisplayPublisher):
 
     def begin(self) -> None:
         """Starts a new operation with nothing displayed; what came after the end of the last one is dropped."""
+        self.sketches.end()
         if self._displays is not None:
             self._clear(self._displays)
         self._displays = Displays()
+        self.sketches.begin(self._displays.snapshot)
 
     def end(self) -> Displays:
         """What was displayed since the beginning."""
         displays, self._displays = self._displays or Displays(), Displays()
-        for shown in displays.shown:
-            self.sketches.remove(shown.sketch)
+        self.sketches.end()
         return displays
 
     def publish(
@@ -144,17 +149,17 @@ class CollectingPublisher(DisplayPublisher):
             self._clear(displays)
         same = [shown for shown in displays.shown if update and display_id and shown.display_id == display_id]
         if not same and len(displays.shown) >= self.limits.display_items:
-            displays.omitted = True
-            self._draw(displays, displays.shown[-1])
+            if not displays.omitted:
+                displays.omitted = True
+                self.sketches.changed()
             return
         for shown in same:
-            self.files.remove(shown.bundle.files.values())
-            shown.bundle = self._bounded(data, metadata)
-            self._draw(displays, shown)
+            bundle = self._bounded(data, metadata)
+            replaced, shown.bundle = shown.bundle, bundle
+            self.sketches.release(replaced.files.values())
         if not same:
-            shown = _Shown(display_id, self._bounded(data, metadata), self.sketches.add())
-            displays.shown.append(shown)
-            self._draw(displays, shown)
+            displays.shown.append(_Shown(display_id, self._bounded(data, metadata)))
+        self.sketches.changed()
 
     def clear_output(self, wait: bool = False) -> None:
         """Forgets what was shown, at once or when the next bundle comes."""
@@ -163,16 +168,14 @@ class CollectingPublisher(DisplayPublisher):
             displays.clear_before_next = True
         else:
             self._clear(displays)
-
-    def _draw(self, displays: Displays, shown: _Shown) -> None:
-        self.sketches.draw(shown.sketch, shown.bundle, displays.omitted)
+            # Not at once: what is shown next mostly comes right behind.
+            self.sketches.changed(at_once=False)
 
     def _bounded(self, data: Any, metadata: Any) -> Bundle:
         return bounded_bundle(data, metadata or {}, self.limits, self.files)
 
     def _clear(self, displays: Displays) -> None:
-        for shown in displays.shown:
-            self.files.remove(shown.bundle.files.values())
-            self.sketches.remove(shown.sketch)
-        displays.shown.clear()
+        gone, displays.shown = displays.shown, []
         displays.clear_before_next = False
+        for shown in gone:
+            self.sketches.release(shown.bundle.files.values())

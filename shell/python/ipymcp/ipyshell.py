@@ -269,7 +269,7 @@ def make_shell(
     NamespaceShell.shown = []
     CollectingPublisher.limits = limits
     CollectingPublisher.files = PayloadFiles(scratch)
-    CollectingPublisher.sketches = Sketches(scratch, lambda: questions.request)
+    CollectingPublisher.sketches = Sketches(scratch, lambda: questions.request, CollectingPublisher.files)
     directory = os.path.join(scratch, "ipython")
     profile = ProfileDir.create_profile_dir(os.path.join(directory, "profile_default"))
     shell: NamespaceShell = NamespaceShell.instance(
