@@ -59,7 +59,10 @@ class NamespaceShell(ShellLines, CodeRunner, InteractiveShell):
     display_pub_class = Type(CollectingPublisher)
     compiler_class = Type(CellCompiler)
 
-    # Plain attributes in the place of traits, which are slow to set; nothing of IPython observes them.
+    # Plain attributes in the place of traits, which are slow; nothing of IPython observes them.
+    history_manager: Any = None
+    builtin_trap: Any = None
+    display_trap: Any = None
     execution_count = 1
     last_execution_succeeded = True
     last_execution_result: Any = None
@@ -81,7 +84,6 @@ class NamespaceShell(ShellLines, CodeRunner, InteractiveShell):
     own_bindings: dict[str, Any]
     own_history: MemoryHistory
     own_formatter: ValueFormatter
-    history_manager: Any
     events: Any
 
     def begin(self, number: int) -> None:

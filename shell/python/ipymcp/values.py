@@ -45,7 +45,9 @@ def _has_no_pictures(cls: type, formatter: ValueFormatter) -> bool:
     """Whether the class is one of Python's own that nobody has given a form beside its text."""
     if cls not in _BUILT_IN:
         return False
-    return not any(cls in each.type_printers for mime, each in formatter.formatters.items() if mime != "text/plain")
+    # The trait's value itself: asking for a trait is slow, and this asks nine times for each value.
+    printers = ((mime, each._trait_values.get("type_printers", ())) for mime, each in formatter.formatters.items())
+    return not any(cls in registered for mime, registered in printers if mime != "text/plain")
 
 
 def _essence(text: str) -> str:
