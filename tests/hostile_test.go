@@ -265,11 +265,12 @@ func TestHostile_BuiltinModule(t *testing.T) {
 	t.Parallel()
 	for name, code := range map[string]string{
 		"lend without arguments": "_ipymcp.lend()",
-		"lend within a call":     "_ipymcp.lend(print, -1)",
-		"lend on a thread":       "import threading\nt = threading.Thread(target=_ipymcp.lend, args=(print, -1)); t.start(); t.join()",
+		"lend within a call":     "_ipymcp.lend(print, print, -1)",
+		"lend on a thread":       "import threading\nt = threading.Thread(target=_ipymcp.lend, args=(print, print, -1)); t.start(); t.join()",
 		"emit on a thread":       "import threading\nt = threading.Thread(target=_ipymcp.emit, args=(b'{}',)); t.start(); t.join()",
 		"emit in a task":         "import asyncio\nasync def emits(): _ipymcp.emit(b'{}')\ntask = asyncio.ensure_future(emits())",
 		"collect":                "_ipymcp.collect()",
+		"are_unchanged":          "_ipymcp.are_unchanged()",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
