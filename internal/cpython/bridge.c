@@ -118,6 +118,8 @@ int bridge_main(const bridge_library *library, int argc, char **argv) {
 	return status;
 }
 
+int bridge_is_python_thread(void) { return atomic_load(&python_runs) && pthread_equal(pthread_self(), python_thread); }
+
 int bridge_interrupt(void) {
 	if (!atomic_load(&python_runs)) {
 		return ESRCH;
@@ -375,7 +377,7 @@ void (*signal(int number, void (*handler)(int)))(int) {
 /* The same for the mask of Python's thread: user code may block every signal there but the one that interrupts it. */
 int pthread_sigmask(int how, const sigset_t *set, sigset_t *previous) {
 	sigset_t allowed;
-	if (set != NULL && how != SIG_UNBLOCK && atomic_load(&python_runs) && pthread_equal(pthread_self(), python_thread)) {
+	if (set != NULL && how != SIG_UNBLOCK && bridge_is_python_thread()) {
 		allowed = *set;
 		sigdelset(&allowed, INTERRUPT);
 		set = &allowed;

@@ -22,6 +22,9 @@ const char *bridge_version(const bridge_library *library);
 /* Py_BytesMain on the calling thread, which becomes the target of bridge_interrupt. argv and its strings stay with CPython. */
 int bridge_main(const bridge_library *library, int argc, char **argv);
 
+/* Whether the calling thread is inside bridge_main. */
+int bridge_is_python_thread(void);
+
 /* Sends the interrupting signal to the thread inside bridge_main. Returns 0, or an error number (ESRCH when there is none). */
 int bridge_interrupt(void);
 

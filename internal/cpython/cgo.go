@@ -130,7 +130,7 @@ func flushCombined() { C.combine_flush() }
 func wakeBy(fd int) { C.bridge_wake_by(C.int(fd)) }
 
 // isPythonThread reports whether the calling goroutine runs on Python's thread.
-func isPythonThread() bool { return C.module_is_python_thread() != 0 }
+func isPythonThread() bool { return C.bridge_is_python_thread() != 0 }
 
 // dispatch hands a request to Python on its own thread, which must be lent, and returns the reply with the descriptor that Python waits
 // for then. C copies the request before Python runs; the reply is C's, and copied here.

@@ -4,7 +4,6 @@
 #include "combine.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -76,11 +75,9 @@ static struct {
 static object *none;
 
 /* Of Python's thread, and used by it only. */
-static pthread_t thread;
-static int runs;
 static pid_t process;
 static object *serve, *stand_by; /* borrowed from the call of lend that runs */
-static void *state;   /* of Python's thread while it does not have the GIL */
+static void *state; /* of Python's thread while it does not have the GIL */
 
 int module_load(void *handle) {
 	const struct {
@@ -131,7 +128,7 @@ int module_load(void *handle) {
  * out of place, its functions do nothing. */
 static object *lend(object *module, object *const *arguments, py_size count) {
 	(void)module;
-	if (count != 3 || serve != NULL || !module_is_python_thread()) {
+	if (count != 3 || serve != NULL || !bridge_is_python_thread()) {
 		return python.build("");
 	}
 	int descriptor = (int)python.to_long(arguments[2]);
@@ -149,7 +146,7 @@ static object *lend(object *module, object *const *arguments, py_size count) {
 	return python.build("");
 }
 
-static int in_lent_request(void) { return serve != NULL && module_is_python_thread(); }
+static int in_lent_request(void) { return serve != NULL && bridge_is_python_thread(); }
 
 /* emit(frame): a frame that comes before the reply. */
 static object *emit(object *module, object *frame) {
@@ -172,6 +169,13 @@ static object *emit(object *module, object *frame) {
 	python.restore_thread(here);
 	free(copy);
 	return python.build("");
+}
+
+/* Go's runtime does not live in a forked child: it may not come back there. */
+static void end_in_child(void) {
+	if (getpid() != process) {
+		_exit(EXIT_FAILURE);
+	}
 }
 
 /* Copies a reply out of Python's object. */
@@ -205,9 +209,7 @@ int module_dispatch(const char *request, size_t length, char **reply, size_t *si
 	python.restore_thread(state);
 	object *argument = python.bytes(request, (py_size)length);
 	object *result = argument != NULL ? call_serve(argument) : NULL;
-	if (getpid() != process) {
-		_exit(EXIT_FAILURE); /* a forked child: Go's runtime does not live in it */
-	}
+	end_in_child();
 	int status = take_reply(result, reply, size, descriptor);
 	if (status != 0) {
 		python.clear_error();
@@ -222,9 +224,7 @@ void module_aside(int descriptor) {
 	python.restore_thread(state);
 	object *argument = python.from_long(descriptor);
 	object *result = argument != NULL ? python.call(stand_by, argument, NULL) : NULL;
-	if (getpid() != process) {
-		_exit(EXIT_FAILURE); /* a forked child: Go's runtime does not live in it */
-	}
+	end_in_child();
 	if (result == NULL) {
 		python.clear_error();
 	}
@@ -341,10 +341,6 @@ static module_definition definition = {
 static object *init(void) { return python.module_create(&definition, STABLE_ABI); }
 
 int module_register(void) {
-	thread = pthread_self();
 	process = getpid();
-	runs = 1;
 	return python.append_inittab("_ipymcp", init);
 }
-
-int module_is_python_thread(void) { return runs && pthread_equal(pthread_self(), thread); }

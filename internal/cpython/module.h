@@ -18,7 +18,4 @@ int module_dispatch(const char *request, size_t length, char **reply, size_t *si
 /* Lets Python use its lent thread until the descriptor is readable. Only for code that runs on that thread. */
 void module_aside(int descriptor);
 
-/* Reports whether the calling thread is the one that runs Python. */
-int module_is_python_thread(void);
-
 #endif

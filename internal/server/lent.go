@@ -30,7 +30,7 @@ type Outlet interface {
 
 // wantsThread reports whether a job is better run on the interpreter's thread.
 func (s *session) wantsThread(j job) bool {
-	return s.server.thread != nil && s.input != nil && j.request != nil && j.request.call != nil && j.fitsThread()
+	return s.server.thread != nil && s.input != nil && j.fitsThread() && j.request.call != nil
 }
 
 // fitsThread reports whether a job never waits for what another goroutine may have to do on the interpreter's thread.
