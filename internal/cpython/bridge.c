@@ -333,7 +333,7 @@ static int relay(int number, const struct sigaction *action, struct sigaction *p
 		chain(number, action);
 		ours = *action;
 		ours.sa_sigaction = route;
-		ours.sa_flags |= SA_SIGINFO | SA_ONSTACK; /* while Python's thread is lent, it runs on a goroutine's small stack */
+		ours.sa_flags |= SA_SIGINFO | SA_ONSTACK;
 		block_others(&ours.sa_mask);
 		action = &ours;
 	}
@@ -346,9 +346,14 @@ static int relay(int number, const struct sigaction *action, struct sigaction *p
 /* What sets a handler in this process through the C library's sigaction comes here, because the program's own symbol goes before the
  * library's: CPython's signal.signal, and C extensions. A guarded signal keeps the routing handler, in front of the new one. */
 int sigaction(int number, const struct sigaction *action, struct sigaction *previous) {
-	struct sigaction now;
+	struct sigaction now, ours;
 	if (atomic_load(&server_pid) != (int)getpid()) {
 		return set_in_child(number, action, previous);
+	}
+	if (action != NULL && is_handler(action)) {
+		ours = *action;
+		ours.sa_flags |= SA_ONSTACK; /* it may come to a thread of Go's, or to Python's while that is lent: goroutines have small stacks */
+		action = &ours;
 	}
 	if (is_relayed(number) || (is_guarded(number) && !is_repaired(number))) {
 		return relay(number, action, previous);
